@@ -23,21 +23,22 @@ demo: $(RUN_STAMP) ## Place the example workloads on an embedded pool of 1,280 x
 venv: $(DEV_STAMP) ## Make .venv with the exact versions of requirements/dev.txt
 
 test: $(DEV_STAMP) ## Unit, scenario and property tests; an unlisted skip fails
-	$(PY) -m pytest -q $(ARGS)
+	$(PY) -m pytest $(ARGS)
 
 test-unit: $(DEV_STAMP) ## The fastest selection: unit tests only, stop at the first failure
-	$(PY) -m pytest -q -x --ignore=tests/scenarios --ignore=tests/histories $(ARGS)
+	$(PY) -m pytest -x --ignore=tests/scenarios --ignore=tests/histories $(ARGS)
 
 test-long: $(DEV_STAMP) ## All histories, long property runs and mutants; before an issue is called done
-	GANGPOOL_LONG=1 $(PY) -m pytest -q $(ARGS)
+	GANGPOOL_LONG=1 $(PY) -m pytest $(ARGS)
 	$(PY) -m scripts.mutants
 
-lint: $(DEV_STAMP) ## ruff, mypy --strict, import contracts, file lengths
+lint: $(DEV_STAMP) ## ruff, mypy --strict, import contracts, file lengths, drift of generated pages
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
 	$(PY) -m scripts.lengths
+	$(PY) -m scripts.reference --check
 
 format: $(DEV_STAMP) ## Let ruff rewrite what it can
 	$(PY) -m ruff format .
@@ -49,8 +50,7 @@ bench: $(DEV_STAMP) ## Measure, check each result, compare with bench/ranges.tom
 mutants: $(DEV_STAMP) ## 200 mutations of core/; at least 90 % must be caught, each survivor explained
 	$(PY) -m scripts.mutants $(ARGS)
 
-docs: $(DOCS_STAMP) ## Build the documentation; warnings and drift of generated pages are errors
-	$(PY) -m scripts.reference --check
+docs: $(DOCS_STAMP) ## Build the documentation; warnings are errors
 	$(PY) -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
