@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 Quantities = dict[str, str | int | float]
 """Resource name to quantity as written: text in JSON, number in hand-written YAML."""
@@ -211,6 +211,6 @@ class PodStatus(Struct, gc=False):
 
 
 class Pod(Struct, gc=False):
-    metadata: Metadata = Metadata()
-    spec: PodSpec = PodSpec()
-    status: PodStatus = PodStatus()
+    metadata: Metadata = field(default_factory=Metadata)
+    spec: PodSpec = field(default_factory=PodSpec)
+    status: PodStatus = field(default_factory=PodStatus)
