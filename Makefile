@@ -45,7 +45,7 @@ format: $(DEV_STAMP) ## Let ruff rewrite what it can
 	$(PY) -m ruff check --fix .
 
 bench: $(DEV_STAMP) ## Measure, check each result, compare with bench/ranges.toml
-	$(PY) -m bench.harness $(ARGS)
+	$(PY) -m bench $(ARGS)
 
 mutants: $(DEV_STAMP) ## 200 mutations of core/; at least 90 % must be caught, each survivor explained
 	$(PY) -m scripts.mutants $(ARGS)
