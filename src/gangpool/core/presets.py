@@ -94,6 +94,23 @@ def preset_levels(label_keys: Iterable[str]) -> tuple[str, tuple[str, ...]] | No
     return None
 
 
+def pool_levels(labels_of_nodes: Iterable[Mapping[str, str]]) -> tuple[str, tuple[str, ...]] | None:
+    """The style that most nodes carry, so that one odd node does not decide, and its levels on those nodes; of
+    equally many the first one seen. O(nodes + different sets of keys x presets)."""
+    votes: dict[str, int] = {}
+    keys_of: dict[str, set[str]] = {}
+    style_of: dict[frozenset[str], str] = {}
+    for labels in labels_of_nodes:
+        keys = used_keys([labels])
+        if keys not in style_of:
+            found = preset_levels(keys)
+            style_of[keys] = found[0] if found else ""
+            keys_of.setdefault(style_of[keys], set()).update(keys)
+        votes[style_of[keys]] = votes.get(style_of[keys], 0) + 1
+    votes.pop("", None)
+    return preset_levels(keys_of[max(votes, key=lambda style: votes[style])]) if votes else None
+
+
 def used_keys(labels_of_nodes: Iterable[Mapping[str, str]]) -> frozenset[str]:
     """Keys that have a value, not an empty one, on at least one node."""
     return frozenset(key for labels in labels_of_nodes for key, value in labels.items() if value)
