@@ -64,7 +64,7 @@ $(PY):
 	@command -v $(PYTHON) >/dev/null || { echo "gangpool needs Python 3.11 or newer and finds no $(PYTHON): install it, or run make PYTHON=/path/to/python3." >&2; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gangpool needs Python 3.11 or newer and $(PYTHON) is %d.%d: run make PYTHON=/path/to/python3.11." % sys.version_info[:2])'
 	@echo "making $(VENV)"
-	@$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "$(PYTHON) cannot make a virtual environment: install its venv module (Debian: python3-venv)." >&2; exit 2; }
 
 # --no-build-isolation: the build backend is pinned too, and is not fetched a second time.
 define install
