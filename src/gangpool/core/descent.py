@@ -1,0 +1,153 @@
+"""Where `n` equal members go inside a domain: children largest first until one holds the rest, then the smallest
+that does, down to nodes. With this rule a gang touches the fewest domains and leaves the tightest rest.
+
+Pure choice on a `Room`; nothing is claimed here. Called by `gang`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from gangpool.core.room import Room
+from gangpool.core.topology import Tree
+from gangpool.core.vec import Ints
+
+BULK = 64
+"""Above so many children or nodes numpy sorts, below Python does."""
+
+
+class Spot(Struct, frozen=True):
+    """A domain to start from."""
+
+    level: int
+    domain: int
+
+
+class Units(Struct, frozen=True):
+    """Room in blocks: `size` members per block, blocks never cross domains of `level`. `sums[l]` counts blocks
+    for l <= level."""
+
+    size: int
+    level: int
+    sums: list[Ints]
+    broken_sums: list[Ints]
+
+
+def in_blocks(room: Room, size: int, level: int) -> Units:
+    """Block room from below: floor(room / size) in each domain of `level`, summed upwards."""
+    tree = room.tree
+    whole, broken = room.sums(level) // size, room.broken_sums(level) // size
+    if not tree.all_real[level]:
+        whole, broken = np.where(tree.real[level], whole, 0), np.where(tree.real[level], broken, 0)
+    sums, broken_sums = [whole], [broken]
+    for upper in range(level - 1, -1, -1):
+        starts = np.array(tree.child[upper][:-1], dtype=np.int64)
+        sums.insert(0, np.add.reduceat(sums[0], starts))
+        broken_sums.insert(0, np.add.reduceat(broken_sums[0], starts))
+    return Units(size, level, sums, broken_sums)
+
+
+def share(rooms: list[int], n: int) -> list[tuple[int, int]]:
+    """(position, members): largest first until one holds the rest, then the smallest that holds it. The sum of
+    rooms must be at least n. Ties: the first in tree order."""
+    order = sorted(range(len(rooms)), key=lambda p: -rooms[p])
+    taken: list[tuple[int, int]] = []
+    for rank, position in enumerate(order):
+        room = rooms[position]
+        if room >= n:
+            last = position
+            for other in order[rank + 1 :]:
+                if rooms[other] < n:
+                    break
+                if rooms[other] < rooms[last]:
+                    last = other
+            taken.append((last, n))
+            return taken
+        taken.append((position, room))
+        n -= room
+    raise AssertionError("share: less room than asked")
+
+
+def share_many(rooms: Ints, n: int) -> tuple[Ints, Ints]:
+    """`share` for long vectors: (positions, members). O(children log children)."""
+    order = np.argsort(-rooms, kind="stable")
+    ordered = rooms[order]
+    j = int(np.searchsorted(np.cumsum(ordered), n))
+    rest = n - int(ordered[:j].sum())
+    smallest = int(np.searchsorted(-ordered, -rest, side="right")) - 1  # the last one that holds the rest
+    first = int(np.searchsorted(-ordered, -int(ordered[smallest]), side="left"))
+    positions = np.append(order[:j], order[max(first, j)])
+    counts = np.append(ordered[:j], rest)
+    return positions, counts
+
+
+class Descent:
+    """One walk: collects (nodes, counts) in the order of choice, which is the order of ranks."""
+
+    def __init__(self, room: Room) -> None:
+        self.room = room
+        self.tree: Tree = room.tree
+        self.nodes: list[Ints] = []
+        self.counts: list[Ints] = []
+
+    def take(self, spot: Spot, n: int, units: Units | None = None) -> None:
+        """Seat `n` members (or, with `units`, n blocks) in a domain that has room for them. Broken nodes alone
+        are used where they hold everything."""
+        if units is not None and spot.level >= units.level:
+            n, units = n * units.size, None
+        broken = self._sum(spot.level, spot.domain, units, True)
+        self._walk(spot.level, spot.domain, n, units, broken >= n)
+
+    def _sum(self, level: int, domain: int, units: Units | None, broken: bool) -> int:
+        return int(self._sums(level, units, broken)[domain])
+
+    def _sums(self, level: int, units: Units | None, broken: bool) -> Ints:
+        if units is not None:
+            return units.broken_sums[level] if broken else units.sums[level]
+        return self.room.broken_sums(level) if broken else self.room.sums(level)
+
+    def _walk(self, level: int, domain: int, n: int, units: Units | None, broken: bool) -> None:
+        tree = self.tree
+        if units is not None and level == units.level:
+            n, units = n * units.size, None
+        while level < tree.depth and tree.child[level][domain + 1] - tree.child[level][domain] == 1:
+            level, domain = level + 1, tree.child[level][domain]
+            if units is not None and level == units.level:
+                n, units = n * units.size, None
+        if level == tree.depth:
+            self._seat(level, domain, n, broken)
+            return
+        first, last = tree.child[level][domain], tree.child[level][domain + 1]
+        rooms = self._sums(level + 1, units, broken)[first:last]
+        if last - first > BULK:
+            positions, counts = share_many(rooms, n)
+            picks = list(zip(positions.tolist(), counts.tolist(), strict=True))
+        else:
+            picks = share(rooms.tolist(), n)
+        for position, count in picks:
+            if count:
+                child = first + position
+                alone = broken or int(self._sums(level + 1, units, True)[child]) >= count
+                self._walk(level + 1, child, count, units, alone)
+
+    def _seat(self, level: int, domain: int, n: int, broken: bool) -> None:
+        tree, fit = self.tree, self.room.broken if broken else self.room.fit
+        start, end = tree.start[level][domain], tree.start[level][domain + 1]
+        nodes = tree.order[start:end]
+        rooms = fit[start:end] if tree.is_identity else fit[nodes]
+        if end - start > BULK:
+            positions, counts = share_many(rooms, n)
+            keep = counts > 0
+            self.nodes.append(nodes[positions[keep]])
+            self.counts.append(counts[keep])
+            return
+        picks = [(p, k) for p, k in share(rooms.tolist(), n) if k]
+        self.nodes.append(nodes[[p for p, _ in picks]])
+        self.counts.append(np.array([k for _, k in picks], dtype=np.int64))
+
+    def result(self) -> tuple[Ints, Ints]:
+        """(slots, members), every slot once, in the order of choice."""
+        if len(self.nodes) == 1:
+            return self.nodes[0], self.counts[0]
+        return np.concatenate(self.nodes), np.concatenate(self.counts)

@@ -1,0 +1,319 @@
+"""Seats the parts of a gang together or not at all: bounds first, then trials domain by domain, then a complete
+search where the case is small. Claims are left in the ledger when it succeeds; the caller keeps or rolls back.
+
+One kind without coupled rules is exact by its sums. Several kinds, and kinds whose members change each other's
+room, are tried in the domains that pass every bound, tightest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gangpool.core.ask import Ask, Part, Refusal, Seating
+from gangpool.core.choice import candidates, lowest
+from gangpool.core.descent import Descent, Spot, Units, in_blocks
+from gangpool.core.kind import Kind
+from gangpool.core.ledger import Ledger
+from gangpool.core.room import Room, room, within
+from gangpool.core.search import Search
+from gangpool.core.tally import Tallies
+from gangpool.core.terms import Match
+from gangpool.core.topology import Tree
+from gangpool.core.vec import Bools, Ints
+
+TRIES_PER_LEVEL = 4
+"""Domains of one level in which a mixed gang is tried before the next wider level."""
+ROOT = Spot(0, 0)
+
+Seats = tuple[Ints, Ints]
+
+
+class Planner:
+    """Plans asks against one ledger."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.tallies = Tallies(ledger)
+        self.search = Search(ledger, self.tallies)
+
+    def room(self, kind: Kind, tree: Tree, own: frozenset[Match] = frozenset()) -> Room:
+        return room(self.ledger, tree, self.tallies.of(kind), own)
+
+    def seat(self, ask: Ask) -> Seating | Refusal:
+        """Seat everything the ask says; on success the claims stand in the ledger, on refusal nothing does."""
+        if len(ask.parts) == 1 and not ask.parts[0].kind.coupled:
+            return self._seat_one(ask, ask.parts[0])
+        return self._seat_many(ask)
+
+    # ---- one kind: exact
+
+    def _seat_one(self, ask: Ask, part: Part) -> Seating | Refusal:
+        base = self.room(part.kind, ask.tree)
+        seats = self._choose(base, part, ask.limit, inner(ask.tree, ask.pin, part.pin))
+        if seats is None:
+            return Refusal(ask, is_proved=True)
+        self._claim(part.kind, seats)
+        return Seating((seats,))
+
+    def _choose(self, base: Room, part: Part, limit: int, inside: Spot) -> Seats | None:
+        """Slots for one part inside a domain, by the room as it is; None when the room does not hold it."""
+        tree = base.tree
+        limit = max(limit, part.level)
+        if part.block_size and part.n >= part.block_size:
+            return self._choose_blocks(base, part, limit, inside)
+        if part.block_size:
+            limit = max(limit, part.block_level)
+        if part.near >= 0:
+            return self._choose_near(base, part, limit, inside)
+        spot = lowest(base, part.n, limit, inside)
+        if spot is None:
+            return None
+        walk = Descent(base)
+        walk.take(spot, part.n)
+        assert tree is walk.tree
+        return walk.result()
+
+    def _choose_near(self, base: Room, part: Part, limit: int, inside: Spot) -> Seats | None:
+        """Back to the domain of a running member: the lowest one around it that holds them all."""
+        tree = base.tree
+        for level in range(tree.depth, max(limit, inside.level) - 1, -1):
+            domain = tree.dom[level][part.near]
+            if level and not tree.real[level][domain]:
+                continue
+            if tree.above(level, domain, inside.level) == inside.domain and base.sums(level)[domain] >= part.n:
+                walk = Descent(base)
+                walk.take(Spot(level, domain), part.n)
+                return walk.result()
+        return None
+
+    def _choose_blocks(self, base: Room, part: Part, limit: int, inside: Spot) -> Seats | None:
+        """Whole blocks as units, then what is left over as one smaller block."""
+        size, level = part.block_size, part.block_level
+        blocks, rest = divmod(part.n, size)
+        if inside.level >= level:
+            spot = lowest(base, part.n, inside.level, inside)
+            return self._walk(base, spot, part.n, None) if spot else None
+        units = in_blocks(base, size, level)
+        spot = lowest(base, blocks, min(limit, level), inside, units)
+        if spot is None:
+            return None
+        seats = self._walk(base, spot, blocks, units)
+        if not rest:
+            return seats
+        mark = self.ledger.mark()
+        self._claim(part.kind, seats)
+        left = self.room(part.kind, base.tree)
+        if spot.level < limit:
+            raise AssertionError("a block plan left its domain")
+        around = Spot(limit, base.tree.above(spot.level, spot.domain, limit))
+        last = lowest(left, rest, level, around)
+        tail = None if last is None else self._walk(left, last, rest, None)
+        self.ledger.rollback(mark)
+        if tail is None:
+            return None
+        return np.concatenate((seats[0], tail[0])), np.concatenate((seats[1], tail[1]))
+
+    def _walk(self, base: Room, spot: Spot, n: int, units: Units | None) -> Seats:
+        walk = Descent(base)
+        walk.take(spot, n, units)
+        return walk.result()
+
+    def _claim(self, kind: Kind, seats: Seats) -> None:
+        nodes, counts = seats
+        if len(nodes) <= 16:
+            for i, k in zip(nodes.tolist(), counts.tolist(), strict=True):
+                self.ledger.claim(i, kind, k)
+        elif len(np.unique(nodes)) == len(nodes):
+            self.ledger.claim_run(nodes, kind, counts)
+        else:
+            unique, inverse = np.unique(nodes, return_inverse=True)
+            self.ledger.claim_run(unique, kind, np.bincount(inverse, weights=counts).astype(np.int64))
+
+    # ---- several kinds, or coupled ones
+
+    def _seat_many(self, ask: Ask) -> Seating | Refusal:
+        own = frozenset(m for part in ask.parts for m in part.kind.matches)
+        rooms = [self.room(part.kind, ask.tree, own) for part in ask.parts]
+        tried = 0
+        passed = 0
+        for level in range(ask.tree.depth, max(ask.limit, ask.pin.level) - 1, -1):
+            fits = self.bounds(ask, rooms, level)
+            for spot in candidates(ask.tree, fits, level, ask.pin):
+                passed += 1
+                if passed > TRIES_PER_LEVEL * (ask.tree.depth - level + 1):
+                    break
+                tried += 1
+                seating = self._try(ask, spot)
+                if seating is not None:
+                    return seating
+        if not passed:
+            return Refusal(ask, is_proved=True)
+        return self.search.run(ask, rooms, tried)
+
+    def bounds(self, ask: Ask, rooms: list[Room], level: int) -> list[tuple[Bools, Ints]]:
+        """Per bound (domains that pass, room): each part alone, and all parts as if each asked only the least of
+        every resource (their meet). What fails here cannot fit."""
+        fits: list[tuple[Bools, Ints]] = []
+        for part, base in zip(ask.parts, rooms, strict=True):
+            sums = base.sums(level)
+            need = part.n
+            if part.block_size and part.n >= part.block_size and level <= part.block_level:
+                sums, need = in_blocks(base, part.block_size, part.block_level).sums[level], part.n // part.block_size
+            fits.append((sums >= need, sums))
+        if len(ask.parts) > 1:
+            meet = self.meet_sums(ask, rooms, level)
+            fits.append((meet >= sum(part.n for part in ask.parts), np.zeros_like(meet)))
+            fits.extend((passes, np.zeros_like(meet)) for passes in self._resource_bounds(ask, rooms, level))
+        return fits
+
+    def meet_sums(self, ask: Ask, rooms: list[Room], level: int) -> Ints:
+        """Room of the elementwise smallest shape on nodes where any part may go."""
+        ledger = self.ledger
+        asks = [dict((id(vec), (vec, amount)) for vec, amount in part.kind.asks) for part in ask.parts]
+        shared = set(asks[0]).intersection(*asks[1:])
+        least = np.full(ledger.capacity, 1 << 31, dtype=np.int64)
+        for key in shared:
+            vec = asks[0][key][0]
+            np.minimum(least, vec.view // min(a[key][1] for a in asks), out=least)
+        most = rooms[0].fit
+        for base in rooms[1:]:
+            most = most + base.fit
+        from gangpool.core.tally import sums_by_domain
+
+        return sums_by_domain(ask.tree, level, np.minimum(np.maximum(least, 0), most))
+
+    def _resource_bounds(self, ask: Ask, rooms: list[Room], level: int) -> Iterator[Bools]:
+        """Per resource: what all parts ask in sum against what is free where some part that asks for it may go."""
+        from gangpool.core.tally import sums_by_domain
+
+        wanted: dict[int, list[int]] = {}
+        vecs = {}
+        for number, part in enumerate(ask.parts):
+            for vec, _ in part.kind.asks:
+                wanted.setdefault(id(vec), []).append(number)
+                vecs[id(vec)] = vec
+        for key, numbers in wanted.items():
+            if len(numbers) < 2:
+                continue
+            vec = vecs[key]
+            amounts = [next(a for v, a in ask.parts[p].kind.asks if v is vec) for p in numbers]
+            total = sum(a * ask.parts[p].n for a, p in zip(amounts, numbers, strict=True))
+            usable = np.zeros(self.ledger.capacity, dtype=np.bool_)
+            for p in numbers:
+                usable |= rooms[p].fit > 0
+            grain = int(np.gcd.reduce(amounts))
+            free = np.where(usable, np.maximum(vec.view, 0) // grain, 0)
+            yield sums_by_domain(ask.tree, level, np.minimum(free, 1 << 40)) >= total // grain
+
+    def _try(self, ask: Ask, spot: Spot) -> Seating | None:
+        """One trial in one domain: parts with the fewest places first, then the largest share."""
+        for order in self._orders(ask, spot):
+            mark = self.ledger.mark()
+            found: dict[int, Seats] = {}
+            for number in order:
+                seats = self._try_part(ask, ask.parts[number], spot)
+                if seats is None:
+                    break
+                found[number] = seats
+            else:
+                return Seating(tuple(found[number] for number in range(len(ask.parts))))
+            self.ledger.rollback(mark)
+        return None
+
+    def _orders(self, ask: Ask, spot: Spot) -> Iterator[list[int]]:
+        """Orders in which parts are tried: those that others need (affinity) first, tightest next; then the same
+        backwards."""
+        slack = []
+        for number, part in enumerate(ask.parts):
+            sums = self.room(part.kind, ask.tree).sums(spot.level)[spot.domain]
+            waits = any(a.match in other.kind.matches for a in part.kind.attracts for other in ask.parts if other != part)
+            share = sum(amount * part.n for _, amount in part.kind.asks[:1])
+            slack.append((waits, int(sums) // part.n, -part.kind.n_cards, -share, number))
+        first = [entry[-1] for entry in sorted(slack)]
+        yield first
+        if len(first) > 1:
+            yield first[::-1]
+
+    def _try_part(self, ask: Ask, part: Part, spot: Spot) -> Seats | None:
+        inside = inner(ask.tree, spot, part.pin)
+        if not part.kind.coupled:
+            base = self.room(part.kind, ask.tree)
+            seats = self._choose(base, part, inside.level, inside)
+            if seats is not None:
+                self._claim(part.kind, seats)
+            return seats
+        for mask in self._affinity_masks(ask, part, inside):
+            mark = self.ledger.mark()
+            seats = self._step(ask, part, inside, mask)
+            if seats is not None:
+                return seats
+            self.ledger.rollback(mark)
+        return None
+
+    def _affinity_masks(self, ask: Ask, part: Part, inside: Spot) -> Iterator[Bools | None]:
+        """A kind that must sit with itself, and sits nowhere yet, goes into one value of the key: each value that
+        has room for all, tightest first."""
+        fresh = [a for a in part.kind.attracts if a.self_match and not a.match.total]
+        if not fresh:
+            yield None
+            return
+        base = self.room(part.kind, ask.tree)
+        ids = fresh[0].column.of.view
+        here = np.zeros(self.ledger.capacity, dtype=np.bool_)
+        here[ask.tree.nodes(inside.level, inside.domain)] = True
+        usable = here & (ids >= 0)
+        rooms = np.bincount(ids[usable], weights=base.fit[usable], minlength=len(fresh[0].column.values))
+        order = np.argsort(rooms, kind="stable")
+        for value in [v for v in order.tolist() if rooms[v] >= min(part.n, 1)][: 4 * TRIES_PER_LEVEL]:
+            if rooms[value] >= part.n:
+                yield here & (ids == value)
+
+    def _step(self, ask: Ask, part: Part, inside: Spot, mask: Bools | None) -> Seats | None:
+        """Members of a coupled kind one after another, each by the rules as they are then, close to the last."""
+        tree = ask.tree
+        taken: list[int] = []
+        level_spot = inside
+        if part.level > inside.level or part.block_size:
+            return self._step_levels(ask, part, inside, mask)
+        for _ in range(part.n):
+            base = self.room(part.kind, tree)
+            if mask is not None:
+                base = within(base, mask)
+            near = taken[-1] if taken else part.near
+            one = Part(part.kind, 1, near=near)
+            seats = self._choose(base, one, level_spot.level, level_spot)
+            if seats is None:
+                return None
+            taken.append(int(seats[0][0]))
+            self.ledger.claim(taken[-1], part.kind)
+        return np.array(taken, dtype=np.int64), np.ones(len(taken), dtype=np.int64)
+
+    def _step_levels(self, ask: Ask, part: Part, inside: Spot, mask: Bools | None) -> Seats | None:
+        """The same where the part, or each of its blocks, has a domain of its own level: each is tried in the
+        domains of that level, tightest first."""
+        level = part.level or part.block_level
+        size = part.block_size or part.n
+        left = part.n
+        nodes: list[Ints] = []
+        while left:
+            n = min(size, left)
+            base = self.room(part.kind, ask.tree, frozenset(part.kind.matches))
+            for spot in candidates(ask.tree, [(base.sums(level) >= n, base.sums(level))], level, inside):
+                mark = self.ledger.mark()
+                seats = self._step(ask, Part(part.kind, n, near=part.near), spot, mask)
+                if seats is not None:
+                    nodes.append(seats[0])
+                    break
+                self.ledger.rollback(mark)
+            else:
+                return None
+            left -= n
+        all_nodes = np.concatenate(nodes)
+        return all_nodes, np.ones(len(all_nodes), dtype=np.int64)
+
+
+def inner(tree: Tree, one: Spot, other: Spot) -> Spot:
+    """The narrower of two domains, one of which lies in the other."""
+    return one if one.level >= other.level else other

@@ -1,0 +1,165 @@
+"""Tallies: how many members of a kind fit, per node and per domain, kept up by replaying the nodes touched.
+
+Each tally has a twin that counts only broken nodes (some card in use, or no cards at all), so that gangs can
+fill broken nodes first and whole nodes stay whole. Built by one numpy pass, then few touched nodes one by one,
+many at once: cost follows what changed, not the pool and not the number of kinds. Inter-pod rules are not in
+here (see `room`). Called by `room`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gangpool.core.kind import Kind
+from gangpool.core.ledger import Ledger
+from gangpool.core.topology import Tree
+from gangpool.core.vec import Bools, Ints, Vec
+
+SCALAR_LIMIT = 24
+"""Up to so many touched nodes Python is quicker than numpy (between 4 and 48 it makes no difference)."""
+KEPT = 2_000
+"""Tallies kept; the least recently used is dropped."""
+
+
+class Sums:
+    """Sums of a tally (`room`) and of its twin over the domains of one tree, per level."""
+
+    __slots__ = ("broken", "room", "tree")
+
+    def __init__(self, tree: Tree, fit: Ints, twin: Ints) -> None:
+        self.tree = tree
+        self.room = [_sum(tree, level, fit) for level in range(tree.depth + 1)]
+        self.broken = [_sum(tree, level, twin) for level in range(tree.depth + 1)]
+
+
+def _sum(tree: Tree, level: int, fit: Ints) -> Vec:
+    vec = Vec(len(tree.names[level]))
+    vec.write[:] = sums_by_domain(tree, level, fit)
+    return vec
+
+
+def sums_by_domain(tree: Tree, level: int, fit: Ints) -> Ints:
+    """Sum of a per-node vector over the domains of one level. O(nodes)."""
+    ordered = fit[: len(tree.order)] if tree.is_identity else fit[tree.order]
+    if not len(ordered):
+        return np.zeros(len(tree.names[level]), dtype=np.int64)
+    sums: Ints = np.add.reduceat(ordered, tree.starts[level][:-1])
+    return sums
+
+
+class Tally:
+    """Room of one kind. `fit.at[i]` members fit on node i (0 where a filter says no), `twin` where it is broken."""
+
+    __slots__ = ("_admits", "_filter_version", "_ledger", "_node_version", "_sums", "capacity", "cursor", "fit", "kind", "twin")
+
+    def __init__(self, ledger: Ledger, kind: Kind) -> None:
+        self._ledger = ledger
+        self.kind = kind
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """The full pass: also the fallback and the oracle of the tests. O(nodes)."""
+        ledger = self._ledger
+        self.capacity = ledger.capacity
+        self.fit = Vec(self.capacity)
+        self.twin = Vec(self.capacity)
+        self._sums: dict[int, Sums] = {}
+        self._node_version = ledger.node_version
+        filter_ = ledger.columns.filter(self.kind.shape.node_selectors, self.kind.shape.tolerations)
+        self._admits: Bools = filter_.mask
+        self._filter_version = filter_.version
+        self.fit.write[:] = np.where(self._admits, ledger.room_on_all(self.kind), 0)
+        self.twin.write[:] = np.where(ledger.broken(), self.fit.view, 0)
+        self.cursor = ledger.looked()
+
+    def sync(self) -> None:
+        """Catch up with the ledger. O(nodes touched since the last look)."""
+        ledger = self._ledger
+        if self._node_version != ledger.node_version:  # other nodes or labels: the trees are other ones too
+            self._sums.clear()
+            self._node_version = ledger.node_version
+        filter_ = ledger.columns.filter(self.kind.shape.node_selectors, self.kind.shape.tolerations)
+        behind = ledger.cut + len(ledger.touched) - self.cursor
+        if (
+            self.capacity != ledger.capacity
+            or self.cursor < ledger.cut
+            or behind > ledger.n_slots
+            or filter_.version != self._filter_version
+        ):
+            self.rebuild()
+            return
+        if not behind:
+            return
+        touched = ledger.touched[self.cursor - ledger.cut :]
+        self.cursor = ledger.looked()
+        if behind <= SCALAR_LIMIT:
+            for i in touched:
+                self._update_one(i)
+        else:
+            self._update_many(np.unique(np.array(touched, dtype=np.int64)))
+
+    def _update_one(self, i: int) -> None:
+        ledger = self._ledger
+        fit = ledger.room_on(i, self.kind) if self._admits[i] else 0
+        change = fit - self.fit.at[i]
+        twin = fit if ledger.is_broken(i) else 0
+        twin_change = twin - self.twin.at[i]
+        if change:
+            self.fit.at[i] = fit
+            for sums in self._sums.values():
+                for level, dom in enumerate(sums.tree.dom):
+                    sums.room[level].at[dom[i]] += change
+        if twin_change:
+            self.twin.at[i] = twin
+            for sums in self._sums.values():
+                for level, dom in enumerate(sums.tree.dom):
+                    sums.broken[level].at[dom[i]] += twin_change
+
+    def _update_many(self, index: Ints) -> None:
+        ledger = self._ledger
+        fit = np.where(self._admits[index], ledger.room_on_all(self.kind, index), 0)
+        broken = ledger.free_cards.view[index] != ledger.all_cards.view[index]
+        broken |= ledger.all_cards.view[index] == 0
+        twin = np.where(broken, fit, 0)
+        change, twin_change = fit - self.fit.view[index], twin - self.twin.view[index]
+        self.fit.write[index] = fit
+        self.twin.write[index] = twin
+        for sums in self._sums.values():
+            for level, dom in enumerate(sums.tree.dom_of):
+                where = dom[index]
+                np.add.at(sums.room[level].write, where, change)
+                np.add.at(sums.broken[level].write, where, twin_change)
+
+    def sums(self, tree: Tree) -> Sums:
+        """Sums over the domains of a tree, up to date once `sync` was called."""
+        sums = self._sums.get(id(tree))
+        if sums is None or sums.tree is not tree:
+            live = {key: s for key, s in self._sums.items() if s.tree is not tree}
+            sums = Sums(tree, self.fit.view, self.twin.view)
+            live[id(tree)] = sums
+            self._sums = dict(list(live.items())[-4:])
+        return sums
+
+
+class Tallies:
+    """The tallies in use, least recently used first."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._tallies: dict[int, Tally] = {}
+
+    def of(self, kind: Kind) -> Tally:
+        """The tally of a kind, up to date."""
+        tally = self._tallies.pop(kind.number, None)
+        if tally is None:
+            tally = Tally(self._ledger, kind)
+            if len(self._tallies) >= KEPT:
+                del self._tallies[next(iter(self._tallies))]
+        else:
+            tally.sync()
+        self._tallies[kind.number] = tally
+        return tally
+
+    def all(self) -> list[Tally]:
+        """For the checks of the tests."""
+        return list(self._tallies.values())

@@ -1,0 +1,211 @@
+"""Inter-pod rules as counters per node: who matches a selector, who carries a rule, who holds a host port.
+
+A claim moves a handful of counters on its node and a release moves them back, so a rollback costs nothing extra.
+What a rule means for a node is read off the counters when a kind is planned: one numpy pass per rule, only for
+kinds that have rules. Called by `kind` and `room`; the ledger moves the counters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from gangpool.core.columns import Column, Columns
+from gangpool.core.match import matches
+from gangpool.core.model import Pairs, Requirement, Selector, Shape, Term
+from gangpool.core.vec import Ints, Vec
+
+MatchKey = tuple[Selector, tuple[str, ...], Selector]
+ANY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 - the wildcard of hostIP, nothing is bound here
+TERMINATING = "gangpool.io/terminating"
+"""Label that intake puts on terminating pods: topology spread leaves them out, inter-pod affinity does not."""
+
+
+class Counter:
+    """Members per node that have one property. `total` over all nodes; `version` moves with every change."""
+
+    __slots__ = ("of", "total", "version")
+
+    def __init__(self, capacity: int) -> None:
+        self.of = Vec(capacity)
+        self.total = 0
+        self.version = 0
+
+    def move(self, i: int, k: int) -> None:
+        """`k` more members (fewer when negative) on node `i`."""
+        self.of.at[i] += k
+        self.total += k
+        self.version += 1
+
+    def by_value(self, column: Column) -> Ints:
+        """Members per value of a label, O(nodes); one entry more for nodes without the label (index -1)."""
+        ids = column.of.view
+        n = len(column.values)
+        if not self.total:
+            return np.zeros(n + 1, dtype=np.int64)
+        where = np.nonzero(self.of.view)[0]  # few nodes hold members that match a given selector
+        counts: Ints = np.bincount(
+            np.where(ids[where] < 0, n, ids[where]), weights=self.of.view[where], minlength=n + 1
+        ).astype(np.int64)
+        counts[n] = 0
+        return counts
+
+
+class Carry(Counter):
+    """Members that carry one required anti-affinity term, with the column of its topology key."""
+
+    __slots__ = ("column",)
+
+    def __init__(self, capacity: int, column: Column) -> None:
+        super().__init__(capacity)
+        self.column = column
+
+
+class Match(Counter):
+    """Members that a selector matches. `carries`: anti-affinity terms with this selector, which repel them."""
+
+    __slots__ = ("carries", "key", "number")
+
+    def __init__(self, capacity: int, key: MatchKey, number: int) -> None:
+        super().__init__(capacity)
+        self.key = key
+        self.number = number
+        self.carries: list[Carry] = []
+
+
+class PortUse(Counter):
+    """Members that hold one host port on one address."""
+
+    __slots__ = ("address",)
+
+    def __init__(self, capacity: int, address: str) -> None:
+        super().__init__(capacity)
+        self.address = address
+
+
+class Tag:
+    """Namespace and labels of members, interned; `matches` are the counters that such a member moves."""
+
+    __slots__ = ("kinds", "labels", "matches", "namespace")
+
+    def __init__(self, namespace: str, labels: Pairs) -> None:
+        self.namespace = namespace
+        self.labels = labels
+        self.matches: tuple[Match, ...] = ()
+        self.kinds: dict[int, object] = {}
+
+
+class Terms:
+    """Interns selectors, terms, ports and tags. `recount(match, tags)` is called when a new selector has to
+    count the members that are already there."""
+
+    def __init__(self, columns: Columns, recount: Callable[[Match, set[Tag]], None]) -> None:
+        self._columns = columns
+        self._recount = recount
+        self._matches: dict[MatchKey, Match] = {}
+        self._carries: dict[Term, Carry] = {}
+        self._ports: dict[tuple[str, int], dict[str, PortUse]] = {}
+        self._tags: dict[tuple[str, Pairs], Tag] = {}
+        self.namespaces: dict[str, dict[str, str]] = {}
+
+    def grow(self, capacity: int) -> None:
+        for counter in self.counters():
+            counter.of.grow(capacity)
+
+    def counters(self) -> Iterable[Counter]:
+        yield from self._matches.values()
+        yield from self._carries.values()
+        for addresses in self._ports.values():
+            yield from addresses.values()
+
+    def tag(self, namespace: str, labels: Pairs) -> Tag:
+        """The tag of members with these labels. O(selectors) when it is new."""
+        key = (namespace, labels)
+        tag = self._tags.get(key)
+        if tag is None:
+            tag = self._tags[key] = Tag(namespace, labels)
+            if self._matches:
+                text = dict(labels)
+                tag.matches = tuple(m for m in self._matches.values() if self._is_match(m.key, namespace, text))
+        return tag
+
+    def match(self, key: MatchKey) -> Match:
+        """The counter of a selector; members already there are counted once, O(tags + claims)."""
+        found = self._matches.get(key)
+        if found is None:
+            found = self._matches[key] = Match(self._columns.capacity, key, len(self._matches))
+            self._attach(found, self._tags.values())
+        return found
+
+    def _attach(self, match: Match, tags: Iterable[Tag]) -> None:
+        hit = {t for t in tags if match not in t.matches and self._is_match(match.key, t.namespace, dict(t.labels))}
+        for tag in hit:
+            tag.matches += (match,)
+            tag.kinds.clear()
+        if hit:
+            self._recount(match, hit)
+
+    def _is_match(self, key: MatchKey, namespace: str, labels: dict[str, str]) -> bool:
+        selector, names, by_label = key
+        if namespace not in names and not (
+            by_label is not None and matches(by_label, self.namespaces.get(namespace, {}))
+        ):
+            return False
+        return matches(selector, labels)
+
+    def term(self, term: Term) -> tuple[Match, Column]:
+        """Counter and column of an affinity term."""
+        match = self.match((term.selector, term.namespaces, term.namespace_selector))
+        return match, self._columns.column(term.key)
+
+    def anti(self, term: Term) -> tuple[Match, Column, Carry]:
+        """The same for a required anti-affinity term, with the counter of those who carry it."""
+        match, column = self.term(term)
+        carry = self._carries.get(term)
+        if carry is None:
+            carry = self._carries[term] = Carry(self._columns.capacity, column)
+            match.carries.append(carry)
+        return match, column, carry
+
+    def spread(self, selector: Selector, namespace: str) -> Match:
+        """Counter of a spread constraint: terminating pods are left out, as in kube-scheduler."""
+        if selector is not None:
+            selector = (*selector, Requirement(TERMINATING, "DoesNotExist"))
+        return self.match((selector, (namespace,), None))
+
+    def ports(self, shape: Shape) -> tuple[tuple[PortUse, ...], tuple[PortUse, ...]]:
+        """(counters that the shape moves, counters that must be zero on its node)."""
+        own: list[PortUse] = []
+        for address, protocol, port in shape.host_ports:
+            uses = self._ports.setdefault((protocol, port), {})
+            if address not in uses:
+                uses[address] = PortUse(self._columns.capacity, address)
+            own.append(uses[address])
+        clashes = [
+            use
+            for address, protocol, port in shape.host_ports
+            for use in self._ports[(protocol, port)].values()
+            if use.address == address or address in ANY_ADDRESS or use.address in ANY_ADDRESS
+        ]
+        return tuple(own), tuple(clashes)
+
+    def set_namespace(self, name: str, labels: dict[str, str] | None) -> list[Tag]:
+        """Labels of a namespace changed: returns the tags whose counters must be counted anew."""
+        self.namespaces[name] = labels or {}
+        if not any(m.key[2] is not None for m in self._matches.values()):
+            return []
+        changed = []
+        for tag in self._tags.values():
+            if tag.namespace == name:
+                text = dict(tag.labels)
+                now = tuple(m for m in self._matches.values() if self._is_match(m.key, name, text))
+                if now != tag.matches:
+                    changed.append(tag)
+        return changed
+
+    def retag(self, tag: Tag) -> None:
+        """Match the tag anew (after its claims were taken off the counters)."""
+        text = dict(tag.labels)
+        tag.matches = tuple(m for m in self._matches.values() if self._is_match(m.key, tag.namespace, text))
+        tag.kinds.clear()
