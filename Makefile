@@ -39,6 +39,7 @@ lint: $(DEV_STAMP) ## ruff, mypy --strict, import contracts, file lengths, drift
 	$(VENV)/bin/lint-imports
 	$(PY) -m scripts.lengths
 	$(PY) -m scripts.reference --check
+	$(PY) -m scripts.gen_cli_docs --check
 
 format: $(DEV_STAMP) ## Let ruff rewrite what it can
 	$(PY) -m ruff format .
