@@ -10,9 +10,9 @@ import numpy as np
 
 from gangpool.core.match import holds, untolerated
 from gangpool.core.model import NAME_FIELD, NodeFacts, NodeSelector, Requirement, Taint, Toleration
-from gangpool.core.vec import Bools, Vec
+from gangpool.core.vec import Bools, Ints, Vec
 
-FilterKey = tuple[tuple[NodeSelector, ...], tuple[Toleration, ...] | None]
+FilterKey = tuple[tuple[NodeSelector, ...], tuple[Toleration, ...] | None, bool]
 REPLAY_LIMIT = 512
 """Above so many changed nodes a full pass is cheaper than a gather."""
 
@@ -120,9 +120,15 @@ class Columns:
                 column.put(i, facts)
         return column
 
-    def filter(self, selectors: tuple[NodeSelector, ...], tolerations: tuple[Toleration, ...] | None) -> Filter:
-        """The filter of these selectors and tolerations (None: taints are ignored), up to date."""
-        key = (selectors, tolerations)
+    def filter(
+        self,
+        selectors: tuple[NodeSelector, ...],
+        tolerations: tuple[Toleration, ...] | None,
+        soft_too: bool = False,
+    ) -> Filter:
+        """The filter of these selectors and tolerations (None: taints are ignored), up to date. `soft_too`:
+        PreferNoSchedule keeps away as well."""
+        key = (selectors, tolerations, soft_too)
         found = self._filters.get(key)
         if found is None:
             found = Filter(key, self._evaluate(key, None), len(self.log))
@@ -148,7 +154,7 @@ class Columns:
 
     def _evaluate(self, key: FilterKey, index: np.ndarray[tuple[int], np.dtype[np.int64]] | None) -> Bools:
         """The rule itself, for all slots (index None) or for some. O(requirements) numpy passes."""
-        selectors, tolerations = key
+        selectors, tolerations, soft_too = key
         result: Bools = self._alive.copy() if index is None else self._alive[index]
         for selector in selectors:
             if not selector:
@@ -165,10 +171,18 @@ class Columns:
                 anyof |= allof
             result &= anyof
         if tolerations is not None and len(self.taint_sets) > 1:
-            lets = np.array([untolerated(tolerations, taints) is None for taints in self.taint_sets])
+            lets = np.array([untolerated(tolerations, taints, soft_too) is None for taints in self.taint_sets])
             ids = self._taints.view if index is None else self._taints.view[index]
             result &= lets[ids]
         return result
+
+    def has_soft_taints(self) -> bool:
+        """Some taint set that a node has or had holds a PreferNoSchedule taint."""
+        return any(taint.effect == "PreferNoSchedule" for taints in self.taint_sets for taint in taints)
+
+    def taint_ids(self) -> Ints:
+        """Per slot the number of its taint set in `taint_sets`."""
+        return self._taints.view
 
     def taints_of(self, i: int) -> tuple[Taint, ...]:
         return self.taint_sets[self._taints.at[i]]

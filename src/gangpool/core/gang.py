@@ -18,7 +18,7 @@ from gangpool.core.kind import Kind
 from gangpool.core.ledger import Ledger
 from gangpool.core.room import Room, room, within
 from gangpool.core.search import Search
-from gangpool.core.tally import Tallies
+from gangpool.core.tally import Tallies, sums_by_domain
 from gangpool.core.terms import Match
 from gangpool.core.topology import Tree
 from gangpool.core.vec import Bools, Ints
@@ -54,7 +54,7 @@ class Planner:
         seats = self._choose(base, part, ask.limit, inner(ask.tree, ask.pin, part.pin))
         if seats is None:
             return Refusal(ask, is_proved=True)
-        self._claim(part.kind, seats)
+        self.claim(part.kind, *seats)
         return Seating((seats,))
 
     def _choose(self, base: Room, part: Part, limit: int, inside: Spot) -> Seats | None:
@@ -94,34 +94,34 @@ class Planner:
         blocks, rest = divmod(part.n, size)
         if inside.level >= level:
             spot = lowest(base, part.n, inside.level, inside)
-            return self._walk(base, spot, part.n, None) if spot else None
+            return self.walk(base, spot, part.n, None) if spot else None
         units = in_blocks(base, size, level)
         spot = lowest(base, blocks, min(limit, level), inside, units)
         if spot is None:
             return None
-        seats = self._walk(base, spot, blocks, units)
+        seats = self.walk(base, spot, blocks, units)
         if not rest:
             return seats
         mark = self.ledger.mark()
-        self._claim(part.kind, seats)
+        self.claim(part.kind, *seats)
         left = self.room(part.kind, base.tree)
         if spot.level < limit:
             raise AssertionError("a block plan left its domain")
         around = Spot(limit, base.tree.above(spot.level, spot.domain, limit))
         last = lowest(left, rest, level, around)
-        tail = None if last is None else self._walk(left, last, rest, None)
+        tail = None if last is None else self.walk(left, last, rest, None)
         self.ledger.rollback(mark)
         if tail is None:
             return None
         return np.concatenate((seats[0], tail[0])), np.concatenate((seats[1], tail[1]))
 
-    def _walk(self, base: Room, spot: Spot, n: int, units: Units | None) -> Seats:
+    def walk(self, base: Room, spot: Spot, n: int, units: Units | None) -> Seats:
         walk = Descent(base)
         walk.take(spot, n, units)
         return walk.result()
 
-    def _claim(self, kind: Kind, seats: Seats) -> None:
-        nodes, counts = seats
+    def claim(self, kind: Kind, nodes: Ints, counts: Ints) -> None:
+        """Claim members on nodes; a node may come several times."""
         if len(nodes) <= 16:
             for i, k in zip(nodes.tolist(), counts.tolist(), strict=True):
                 self.ledger.claim(i, kind, k)
@@ -180,14 +180,10 @@ class Planner:
         most = rooms[0].fit
         for base in rooms[1:]:
             most = most + base.fit
-        from gangpool.core.tally import sums_by_domain
-
         return sums_by_domain(ask.tree, level, np.minimum(np.maximum(least, 0), most))
 
     def _resource_bounds(self, ask: Ask, rooms: list[Room], level: int) -> Iterator[Bools]:
         """Per resource: what all parts ask in sum against what is free where some part that asks for it may go."""
-        from gangpool.core.tally import sums_by_domain
-
         wanted: dict[int, list[int]] = {}
         vecs = {}
         for number, part in enumerate(ask.parts):
@@ -228,7 +224,9 @@ class Planner:
         slack = []
         for number, part in enumerate(ask.parts):
             sums = self.room(part.kind, ask.tree).sums(spot.level)[spot.domain]
-            waits = any(a.match in other.kind.matches for a in part.kind.attracts for other in ask.parts if other != part)
+            waits = any(
+                a.match in other.kind.matches for a in part.kind.attracts for other in ask.parts if other != part
+            )
             share = sum(amount * part.n for _, amount in part.kind.asks[:1])
             slack.append((waits, int(sums) // part.n, -part.kind.n_cards, -share, number))
         first = [entry[-1] for entry in sorted(slack)]
@@ -242,7 +240,7 @@ class Planner:
             base = self.room(part.kind, ask.tree)
             seats = self._choose(base, part, inside.level, inside)
             if seats is not None:
-                self._claim(part.kind, seats)
+                self.claim(part.kind, *seats)
             return seats
         for mask in self._affinity_masks(ask, part, inside):
             mark = self.ledger.mark()

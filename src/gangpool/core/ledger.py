@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 from msgspec import Struct
 
-from gangpool.core.columns import Columns
+from gangpool.core.columns import Columns, Filter
 from gangpool.core.kind import Kind, register
 from gangpool.core.model import CARD, NodeFacts, Pairs, Shape
 from gangpool.core.terms import Match, Tag, Terms
@@ -22,7 +22,7 @@ TOUCHED_LIMIT = 200_000
 """The log of touched nodes is cut at this length; tallies that had not read it are built anew."""
 
 
-class Claim(Struct):
+class Claim(Struct, gc=False):
     """What a placed member holds. `cards`: bit mask of whole cards; `ports`: names of RDMA ports."""
 
     uid: str
@@ -43,6 +43,7 @@ class Ledger:
         self.facts: list[NodeFacts | None] = []
         self.slot: dict[str, int] = {}
         self._spare: list[int] = []
+        self._noted: set[int] = set()
         self.free: dict[str, Vec] = {}
         self.total: dict[str, Vec] = {}
         self.claims: dict[str, Claim] = {}
@@ -59,6 +60,8 @@ class Ledger:
         self._shapes: dict[Shape, Shape] = {}
         self.version = 0
         """Moves with every change of nodes, claims or rules that outlasts a trial."""
+        self.grow_version = 0
+        """Moves when room may have grown: what was refused before may fit now."""
         self.node_version = 0
         """Moves when a node comes, goes or changes labels: trees are built anew."""
 
@@ -91,6 +94,10 @@ class Ledger:
             if old == facts:
                 return i
         self.facts[i] = facts
+        if facts.notes:
+            self._noted.add(i)
+        else:
+            self._noted.discard(i)
         for name in facts.allocatable:
             self.resource(name)
         for name, total in self.total.items():
@@ -102,7 +109,7 @@ class Ledger:
             self.node_version += 1
         self.columns.put(i, facts)
         self._touch(i)
-        self.version += 1
+        self._grew()
         return i
 
     def drop_node(self, name: str) -> list[str]:
@@ -118,7 +125,7 @@ class Ledger:
         self.columns.put(i, None)
         self._spare.append(i)
         self._touch(i)
-        self.version += 1
+        self._grew()
         self.node_version += 1
         return lost
 
@@ -192,7 +199,7 @@ class Ledger:
             for counter in claim.tag.matches:
                 counter.move(claim.node, 1)
             claim.kind = self._rekind(claim)
-        self.version += 1
+        self._grew()
 
     # ---- claims
 
@@ -280,17 +287,31 @@ class Ledger:
         for counter in claim.kind.moves:
             counter.move(i, -1)
         self._touch(i)
-        self.version += 1
+        self._grew()
         return claim
+
+    def _grew(self) -> None:
+        self.version += 1
+        self.grow_version += 1
 
     def _touch(self, i: int) -> None:
         self.touched.append(i)
 
     # ---- what the planner reads
 
-    def admits(self, kind: Kind) -> Bools:
-        """Nodes that selectors and taints let this kind onto, up to date."""
-        return self.columns.filter(kind.shape.node_selectors, kind.shape.tolerations).mask
+    def filter_of(self, shape: Shape) -> Filter:
+        """Nodes that selectors and taints let this shape onto, up to date."""
+        return self.columns.filter(shape.node_selectors, shape.tolerations, shape.avoid_soft_taints)
+
+    def notes(self, here: Bools) -> dict[str, int]:
+        """What nodes say about themselves that keeps members away (`NodeFacts.notes`), with counts."""
+        counts: dict[str, int] = {}
+        for i in self._noted:
+            facts = self.facts[i]
+            if facts is not None and here[i]:
+                for note in facts.notes:
+                    counts[note] = counts.get(note, 0) + 1
+        return counts
 
     def is_broken(self, i: int) -> bool:
         """A node with a card in use, or without cards: no whole node is spoiled by using it."""

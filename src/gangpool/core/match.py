@@ -57,9 +57,9 @@ def tolerates(tolerations: tuple[Toleration, ...], taint: Taint) -> bool:
     )
 
 
-def untolerated(tolerations: tuple[Toleration, ...], taints: tuple[Taint, ...]) -> Taint | None:
-    """The first taint that keeps a member away (PreferNoSchedule never does), None if there is none."""
+def untolerated(tolerations: tuple[Toleration, ...], taints: tuple[Taint, ...], soft_too: bool = False) -> Taint | None:
+    """The first taint that keeps a member away (PreferNoSchedule only with `soft_too`), None if there is none."""
     for taint in taints:
-        if taint.effect != "PreferNoSchedule" and not tolerates(tolerations, taint):
+        if (soft_too or taint.effect != "PreferNoSchedule") and not tolerates(tolerations, taint):
             return taint
     return None

@@ -106,6 +106,8 @@ class Shape(Struct, frozen=True):
     soft_terms: tuple[tuple[int, Term], ...] = ()
     spread: tuple[Spread, ...] = ()
     host_ports: tuple[tuple[str, str, int], ...] = ()
+    avoid_soft_taints: bool = False
+    """PreferNoSchedule taints keep away too: set by the core while it tries preferences, never by an edge."""
 
 
 class Card(Struct, frozen=True, gc=False):
@@ -140,13 +142,8 @@ class NodeFacts(Struct, frozen=True):
     cards: tuple[Card, ...] = ()
     ports: tuple[Port, ...] = ()
     nvswitch: bool = False
-
-
-class Block(Struct, frozen=True, gc=False):
-    """A gang's members in blocks of `size` (by rank), each block inside one domain of `level`."""
-
-    size: int
-    level: Level
+    notes: tuple[str, ...] = ()
+    """Why some of what the node has is not offered, in words for reasons."""
 
 
 class Level(Struct, frozen=True, gc=False):
@@ -157,6 +154,13 @@ class Level(Struct, frozen=True, gc=False):
     tier: int = 0
     tier_name: str = ""
     topology: str = ""
+
+
+class Block(Struct, frozen=True, gc=False):
+    """A gang's members in blocks of `size` (by rank), each block inside one domain of `level`."""
+
+    size: int
+    level: Level
 
 
 class Role(Struct, frozen=True, gc=False):
@@ -201,7 +205,7 @@ class Gang(Struct, frozen=True):
     """Roles whose members do not hold up the start: room is kept for them (an MPI launcher that comes later)."""
 
 
-class Member(Struct, frozen=True):
+class Member(Struct, frozen=True, gc=False):
     """One pod. `uid` is unique in the pool and stable. `gang` is a gang's key, or "" for a single pod.
 
     `node` empty: pending. `cards` and `ports` as the hand-over annotation says (None: not told, the ledger
@@ -227,17 +231,14 @@ class Member(Struct, frozen=True):
     blocked: Reason | None = None
 
 
-class Seat(Struct, frozen=True):
-    """A decision: this member goes to this node, with these cards and ports.
-
-    `cards_exact`: the node's annotation names its cards. `domains`: (level key, path) widest first."""
+class Seat(Struct, frozen=True, gc=False):
+    """A decision: this member goes to this node. `cards`: bit mask of whole cards; `rank`: its place in the gang
+    as the order of members says, None for a single pod."""
 
     member: Member
     node: str
-    cards: tuple[int, ...] = ()
-    cards_exact: bool = False
+    cards: int = 0
     ports: tuple[str, ...] = ()
-    domains: tuple[tuple[str, str], ...] = ()
     rank: int | None = None
 
 

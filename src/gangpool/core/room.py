@@ -12,8 +12,8 @@ import numpy as np
 
 from gangpool.core.kind import Kind, SpreadRule
 from gangpool.core.ledger import Ledger
-from gangpool.core.terms import Match
 from gangpool.core.tally import Tally, sums_by_domain
+from gangpool.core.terms import Match
 from gangpool.core.topology import Tree
 from gangpool.core.vec import Bools, Ints
 

@@ -50,7 +50,18 @@ def sums_by_domain(tree: Tree, level: int, fit: Ints) -> Ints:
 class Tally:
     """Room of one kind. `fit.at[i]` members fit on node i (0 where a filter says no), `twin` where it is broken."""
 
-    __slots__ = ("_admits", "_filter_version", "_ledger", "_node_version", "_sums", "capacity", "cursor", "fit", "kind", "twin")
+    __slots__ = (
+        "_admits",
+        "_filter_version",
+        "_ledger",
+        "_node_version",
+        "_sums",
+        "capacity",
+        "cursor",
+        "fit",
+        "kind",
+        "twin",
+    )
 
     def __init__(self, ledger: Ledger, kind: Kind) -> None:
         self._ledger = ledger
@@ -65,7 +76,7 @@ class Tally:
         self.twin = Vec(self.capacity)
         self._sums: dict[int, Sums] = {}
         self._node_version = ledger.node_version
-        filter_ = ledger.columns.filter(self.kind.shape.node_selectors, self.kind.shape.tolerations)
+        filter_ = ledger.filter_of(self.kind.shape)
         self._admits: Bools = filter_.mask
         self._filter_version = filter_.version
         self.fit.write[:] = np.where(self._admits, ledger.room_on_all(self.kind), 0)
@@ -78,7 +89,7 @@ class Tally:
         if self._node_version != ledger.node_version:  # other nodes or labels: the trees are other ones too
             self._sums.clear()
             self._node_version = ledger.node_version
-        filter_ = ledger.columns.filter(self.kind.shape.node_selectors, self.kind.shape.tolerations)
+        filter_ = ledger.filter_of(self.kind.shape)
         behind = ledger.cut + len(ledger.touched) - self.cursor
         if (
             self.capacity != ledger.capacity

@@ -1,0 +1,245 @@
+"""Why a gang waits: the best domain, how many members it takes, what is short there, and who was left out.
+
+Made from the same rooms, masks and trials that refused, never guessed afterwards. Called once per distinct refusal
+at the end of a cycle, so that all reasons of a cycle describe the same state.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gangpool.core.amount import amount_text, unit_numbers
+from gangpool.core.ask import Ask, Part, Refusal
+from gangpool.core.choice import lowest
+from gangpool.core.descent import Spot, in_blocks
+from gangpool.core.gang import Planner, inner
+from gangpool.core.kind import Kind
+from gangpool.core.match import untolerated
+from gangpool.core.model import Reason, Requirement
+from gangpool.core.room import rules
+from gangpool.core.topology import Tree
+from gangpool.core.vec import Bools
+
+MOST_CAUSES = 6
+MOST_DOMAINS = 4
+DOMAINS_TRIED = 3
+
+
+def reason_for(planner: Planner, refusal: Refusal) -> Reason:
+    """The reason of a refusal, by the ledger as it is now."""
+    ask = refusal.ask
+    spot, counts = _best_spot(planner, ask)
+    mark = planner.ledger.mark()
+    placed, failing = _fill(planner, ask, spot)
+    short, single = _shortage(planner, ask, failing, spot)
+    left_out = _left_out(planner, ask, failing, spot)
+    planner.ledger.rollback(mark)
+    best = min(ask.running + placed, ask.needed)
+    where = domain_text(ask.tree, spot)
+    role = f"; role {failing.role} has no place" if len(ask.parts) > 1 and failing.role else ""
+    text = f"{best} of {ask.needed} members fit in {where}{role}{short}{counts}{left_out}"
+    numbers: dict[str, int | str] = {"needed": ask.needed, "best": best, "unit": "members"}
+    if ask.is_single and single:
+        numbers = single
+    best_domain = ask.tree.name(spot.level, spot.domain) if spot.level else None
+    if not refusal.is_proved:
+        text = f"no placement found in {refusal.budget} steps, and no proof that there is none; {text}"
+        return Reason("not-found", text, {**numbers, "budget": refusal.budget}, best_domain, _next_step(ask, spot))
+    return Reason("cannot-fit", text, numbers, best_domain, _next_step(ask, spot))
+
+
+def domain_text(tree: Tree, spot: Spot) -> str:
+    """`leaf spine-0/leaf-3`, or `the pool`."""
+    if not spot.level:
+        return "the pool"
+    return f"{short_key(tree.keys[spot.level - 1])} {tree.name(spot.level, spot.domain)}"
+
+
+def short_key(key: str) -> str:
+    """The last word of a label key: `network.topology.nvidia.com/leaf` is a leaf."""
+    return key.rsplit("/", 1)[-1]
+
+
+def _next_step(ask: Ask, spot: Spot) -> str:
+    if ask.is_single:
+        return "wait until something ends, ask for less, or add a node that has it"
+    if spot.level:
+        return "wait for room in one domain, lower the minimum, or allow a wider level"
+    return "wait for room, lower the minimum, or add nodes"
+
+
+def _best_spot(planner: Planner, ask: Ask) -> tuple[Spot, str]:
+    """The domain of the limit that takes most members, and a text with the next best ones."""
+    tree, level = ask.tree, max(ask.limit, ask.pin.level)
+    if len(ask.parts) == 1:
+        level = max(level, ask.parts[0].level)
+    first, last = tree.span(ask.pin.level, ask.pin.domain, level)
+    total = np.zeros(last - first, dtype=np.int64)
+    for part in ask.parts:
+        sums = planner.room(part.kind, tree).sums(level)[first:last]
+        if part.block_size and part.n >= part.block_size and level <= part.block_level:
+            base = planner.room(part.kind, tree)
+            sums = in_blocks(base, part.block_size, part.block_level).sums[level][first:last] * part.block_size
+        total += np.minimum(sums, part.n)
+    total[~tree.real[level][first:last]] = -1
+    order = np.argsort(-total, kind="stable")
+    best = Spot(level, first + int(order[0])) if len(order) else ask.pin
+    if level == 0 or last - first < 2 or ask.is_single:
+        return best, ""
+    others = [p for p in order[1:MOST_DOMAINS].tolist() if total[p] > 0]
+    if not others:
+        return best, ""
+    listed = ", ".join(f"{tree.name(level, first + p)} {total[p]} of {ask.needed}" for p in others)
+    return best, f"; next best: {listed}"
+
+
+def _fill(planner: Planner, ask: Ask, spot: Spot) -> tuple[int, Part]:
+    """Seat as many members as go in a domain, part by part (claims stand); returns how many, and the part that
+    has no place once the others have theirs."""
+    placed, failing = 0, ask.parts[-1]
+    short_of = -1
+    order = sorted(ask.parts, key=lambda part: (-part.kind.n_cards, -part.n))
+    for part in order:
+        done = _fill_part(planner, ask, part, inner(ask.tree, spot, part.pin))
+        placed += done
+        if part.n - done > max(short_of, 0):
+            short_of, failing = part.n - done, part
+    return placed, failing
+
+
+def _fill_part(planner: Planner, ask: Ask, part: Part, inside: Spot) -> int:
+    if part.kind.coupled:
+        done = 0
+        while done < part.n:
+            base = planner.room(part.kind, ask.tree)
+            spot = lowest(base, 1, inside.level, inside)
+            if spot is None:
+                break
+            planner.claim(part.kind, *planner.walk(base, spot, 1, None))
+            done += 1
+        return done
+    base = planner.room(part.kind, ask.tree)
+    have = int(base.sums(inside.level)[inside.domain])
+    if part.block_size and part.n >= part.block_size and inside.level <= part.block_level:
+        units = in_blocks(base, part.block_size, part.block_level)
+        blocks = min(int(units.sums[inside.level][inside.domain]), part.n // part.block_size)
+        if blocks:
+            planner.claim(part.kind, *planner.walk(base, inside, blocks, units))
+        return blocks * part.block_size
+    n = min(part.n, have)
+    if n:
+        planner.claim(part.kind, *planner.walk(base, inside, n, None))
+    return n
+
+
+def _shortage(planner: Planner, ask: Ask, part: Part, spot: Spot) -> tuple[str, dict[str, int | str]]:
+    """What the nodes that may take the next member lack: `; RESOURCE asked X, best Y (node has Y)`."""
+    ledger = planner.ledger
+    here = _inside(planner, ask.tree, inner(ask.tree, spot, part.pin))
+    usable = here & ledger.filter_of(part.kind.shape).mask
+    for _, allowed in rules(ledger, part.kind):
+        usable &= allowed
+    if not usable.any():
+        usable = here & ledger.filter_of(part.kind.shape).mask
+    if not usable.any():
+        usable = here
+    if not usable.any():
+        return "", {}
+    names = [name for name, _ in part.kind.shape.requests]
+    having = []
+    for name, (vec, amount) in zip(names, part.kind.asks, strict=True):
+        having.append(int((usable & (vec.view >= amount)).sum()))
+    fewest = min(having)
+    if fewest == int(usable.sum()):
+        return "", {}
+    chosen = [p for p, n in enumerate(having) if n == fewest] if fewest == 0 else [having.index(fewest)]
+    texts = []
+    numbers: dict[str, int | str] = {}
+    for p in chosen:
+        name, (vec, amount) = names[p], part.kind.asks[p]
+        values = np.where(usable, vec.view, np.iinfo(np.int64).min)
+        at = int(values.argmax())
+        best = max(int(values[at]), 0)
+        text = f"; {name} asked {amount_text(name, amount)}, best {amount_text(name, best)}"
+        if fewest:
+            text = f"; {name} is free on {fewest} nodes only, which lack something else"
+        elif best and (facts := ledger.facts[at]) is not None:
+            text += f" ({facts.name} has {amount_text(name, best)})"
+        largest = int(np.where(usable, ledger.total[name].view, 0).max())
+        if amount > largest:
+            text += f", the largest node has {amount_text(name, largest)}"
+        texts.append(text)
+        if not numbers:
+            numbers = unit_numbers(name, amount, best)
+    return "".join(texts), numbers
+
+
+def _inside(planner: Planner, tree: Tree, spot: Spot) -> Bools:
+    mask = np.zeros(planner.ledger.capacity, dtype=np.bool_)
+    mask[tree.nodes(spot.level, spot.domain)] = True
+    return mask
+
+
+def _left_out(planner: Planner, ask: Ask, part: Part, spot: Spot) -> str:
+    """Nodes of the pool that cannot take the member for other causes than room, with counts."""
+    ledger, kind = planner.ledger, part.kind
+    here = _inside(planner, ask.tree, ask.pin)
+    selectors = ledger.columns.filter(kind.shape.node_selectors, None).mask
+    causes: dict[str, int] = {}
+    mismatched = int((here & ~selectors).sum())
+    if mismatched:
+        causes[f"do not match {selector_text(kind)}"] = mismatched
+    rest = here & selectors
+    tolerated = ledger.columns.filter((), kind.shape.tolerations).mask
+    sets, counts = np.unique(ledger.columns.taint_ids()[rest & ~tolerated], return_counts=True)
+    for number, count in zip(sets.tolist(), counts.tolist(), strict=True):
+        taint = untolerated(kind.shape.tolerations, ledger.columns.taint_sets[number])
+        if taint is not None:
+            words = taint_words(str(taint))
+            causes[words] = causes.get(words, 0) + count
+    rest &= tolerated
+    for cause, allowed in rules(ledger, kind):
+        forbidden = int((rest & ~allowed).sum())
+        if forbidden:
+            words = f"excluded by {cause}"
+            causes[words] = causes.get(words, 0) + forbidden
+    for note, count in ledger.notes(here).items():
+        causes[note] = count
+    if not causes:
+        return ""
+    ranked = sorted(causes.items(), key=lambda item: (-item[1], item[0]))
+    listed = ", ".join(f"{count} {cause}" for cause, count in ranked[:MOST_CAUSES])
+    more = len(ranked) - MOST_CAUSES
+    return f"; nodes left out: {listed}" + (f", and {more} more causes" if more > 0 else "")
+
+
+def taint_words(taint: str) -> str:
+    """A taint as people know it."""
+    if taint.startswith("node.kubernetes.io/unschedulable"):
+        return "cordoned"
+    if taint.startswith("node.kubernetes.io/not-ready"):
+        return "not ready"
+    if taint.startswith("node.kubernetes.io/unreachable"):
+        return "unreachable"
+    return f"with taint {taint}"
+
+
+def selector_text(kind: Kind) -> str:
+    """The node selectors of a kind in words."""
+    shown = []
+    for selector in kind.shape.node_selectors:
+        terms = [" and ".join(_requirement_text(r) for r in term) for term in selector if term]
+        shown.append(" or ".join(terms) if terms else "an empty node selector")
+    return ", ".join(shown)[:300]
+
+
+def _requirement_text(requirement: Requirement) -> str:
+    key = requirement.key.removeprefix("field:")
+    values = ",".join(requirement.values[:3]) + (",…" if len(requirement.values) > 3 else "")
+    if requirement.operator == "In":
+        return f"{key}={values}" if len(requirement.values) == 1 else f"{key} in ({values})"
+    if requirement.operator == "NotIn":
+        return f"{key} not in ({values})"
+    if requirement.operator in ("Exists", "DoesNotExist"):
+        return key if requirement.operator == "Exists" else f"no {key}"
+    return f"{key} {'>' if requirement.operator == 'Gt' else '<'} {values}"

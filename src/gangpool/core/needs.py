@@ -1,0 +1,220 @@
+"""What a unit asks for: its levels as depths of a tree, its members as batches of one kind each.
+
+Chooses the members that make up the minimum (each role's minimum first, then by role and rank), pins running gangs
+to their domain and tells lost members whom they belong beside. Called by `cycle`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gangpool.core.ask import Part
+from gangpool.core.descent import Spot
+from gangpool.core.kind import Kind
+from gangpool.core.model import Gang, Level, Member, Reason
+from gangpool.core.pool import Pool, Unit
+from gangpool.core.ready import is_free, minimum_of, missing_by_role
+from gangpool.core.soft import variants
+from gangpool.core.topology import Tree
+
+ROOT = Spot(0, 0)
+
+
+class Batch(Struct):
+    """Members of one kind, in the order of ranks; `wishes` are the kinds to try, strictest first, the real one
+    last."""
+
+    members: list[Member]
+    part: Part
+    wishes: tuple[Kind, ...]
+
+    def first(self, n: int) -> Batch:
+        return Batch(self.members[:n], replace(self.part, n=n), self.wishes)
+
+    def rest(self, n: int) -> Batch:
+        return Batch(self.members[n:], replace(self.part, n=len(self.members) - n), self.wishes)
+
+    def with_kind(self, kind: Kind) -> Part:
+        return self.part if kind is self.part.kind else replace(self.part, kind=kind)
+
+
+class Depths(Struct):
+    """The levels that a gang names, as depths of one tree."""
+
+    tree: Tree
+    required: int
+    blocks: dict[str, tuple[int, int]]
+    roles: dict[str, int]
+
+
+class Needs(Struct):
+    """`batches` go together or not at all (empty: the minimum runs); `left` are members above it."""
+
+    tree: Tree
+    limit: int
+    pin: Spot
+    depths: Depths | None
+    batches: list[Batch]
+    left: list[Member]
+
+
+def needs_of(pool: Pool, unit: Unit) -> Needs | Reason:
+    """What to seat for a unit that is ready."""
+    gang = unit.gang
+    if gang is None:
+        tree = pool.forest.tree(pool.forest.default_keys())
+        members = list(unit.waiting.values())
+        return Needs(tree, 0, ROOT, None, batches_of(pool, members, None, unit), [])
+    depths = depths_of(pool, gang)
+    if isinstance(depths, Reason):
+        return depths
+    free = sorted((m for m in unit.waiting.values() if is_free(m)), key=_by_rank(gang))
+    chosen, left = choose(unit, gang, free)
+    pin = pin_of(pool, unit.seated.values(), depths.tree, depths.required)
+    batches = batches_of(pool, chosen, depths, unit) if chosen else []
+    return Needs(depths.tree, depths.required, pin, depths, batches, left)
+
+
+def _by_rank(gang: Gang):  # type: ignore[no-untyped-def]
+    if len(gang.roles) < 2:
+        return lambda m: (m.rank, m.name)
+    position = {role.name: p for p, role in enumerate(gang.roles)}
+    return lambda m: (position.get(m.role, len(position)), m.rank, m.name)
+
+
+def choose(unit: Unit, gang: Gang, free: list[Member]) -> tuple[list[Member], list[Member]]:
+    """(members that complete the minimum, the others), both in rank order."""
+    lacking = max(0, minimum_of(unit, gang) - len(unit.seated))
+    by_role = missing_by_role(unit, gang)
+    if lacking == len(free) and not by_role:
+        return free, []
+    chosen: set[str] = set()
+    for role, n in by_role.items():
+        chosen.update([m.uid for m in free if m.role == role][:n])
+    for member in free:
+        if len(chosen) >= lacking:
+            break
+        chosen.add(member.uid)
+    return [m for m in free if m.uid in chosen], [m for m in free if m.uid not in chosen]
+
+
+def depths_of(pool: Pool, gang: Gang) -> Depths | Reason:
+    """The tree that knows the gang's levels; a required level that no node has is a reason to wait."""
+    forest = pool.forest
+    if gang.required is None and not gang.preferred and not gang.blocks and not gang.role_levels:
+        return Depths(forest.tree(forest.default_keys()), 0, {}, {})
+    hard: list[Level] = [gang.required] if gang.required is not None else []
+    hard += [block.level for _, block in gang.blocks] + [level for _, level in gang.role_levels]
+    tree, depths = forest.tree_for([*hard, *gang.preferred])
+    for level, depth in zip(hard, depths, strict=False):
+        if depth is None:
+            return _level_unknown(level)
+    known = [depth or 0 for depth in depths]
+    at = 1 if gang.required is not None else 0
+    blocks = {role: (block.size, known[at + p]) for p, (role, block) in enumerate(gang.blocks)}
+    at += len(gang.blocks)
+    roles = {role: known[at + p] for p, (role, _) in enumerate(gang.role_levels)}
+    return Depths(tree, known[0] if gang.required is not None else 0, blocks, roles)
+
+
+def _level_unknown(level: Level) -> Reason:
+    name = level.key or level.tier_name or f"tier {level.tier}"
+    return Reason(
+        "level-unknown",
+        f"no node of the pool has the level {name}",
+        next_step="label the nodes, name a level that they have, or create the Topology or HyperNode objects",
+    )
+
+
+def pin_of(pool: Pool, seated: Iterable[Member], tree: Tree, depth: int) -> Spot:
+    """The domain of a level that running members hold the others to: the one with most of them."""
+    if not depth:
+        return ROOT
+    slots = [i for m in seated if (i := pool.ledger.slot.get(m.node, slot_of(pool, m))) >= 0]
+    domains = Counter(tree.dom[depth][i] for i in slots)
+    domains = Counter({d: n for d, n in domains.items() if d >= 0 and tree.real[depth][d]})
+    if not domains:
+        return ROOT
+    return Spot(depth, max(sorted(domains), key=lambda d: domains[d]))
+
+
+def slot_of(pool: Pool, member: Member) -> int:
+    """Slot of a seated member, -1 if its node is gone."""
+    claim = pool.ledger.claims.get(member.uid)
+    return -1 if claim is None else claim.node
+
+
+def batches_of(pool: Pool, members: list[Member], depths: Depths | None, unit: Unit) -> list[Batch]:
+    """Members as batches: one per kind; one per role where the role has a level or blocks; lost members of a
+    running gang one per neighbour's domain."""
+    groups: dict[tuple[object, ...], list[Member]] = {}
+    places: dict[tuple[object, ...], Part] = {}
+    neighbours = _neighbours(pool, unit) if unit.seated and depths is not None else []
+    for member in members:
+        kind, _ = pool.kind_of(member)
+        part = _part_of(pool, member, kind, depths, neighbours, unit)
+        key = (kind.number, part.role, part.level, part.block_size, part.pin, part.near)
+        if part.near >= 0 and depths is not None:
+            key = (*key[:-1], depths.tree.dom[depths.tree.depth][part.near])
+        groups.setdefault(key, []).append(member)
+        places.setdefault(key, part)
+    soft = pool.ledger.columns.has_soft_taints()
+    return [
+        Batch(group, replace(places[key], n=len(group)), _wishes(pool, group[0], places[key].kind, soft))
+        for key, group in groups.items()
+    ]
+
+
+def _wishes(pool: Pool, member: Member, kind: Kind, with_taints: bool) -> tuple[Kind, ...]:
+    shape = member.shape
+    if not (shape.preferred or shape.soft_terms or shape.spread or with_taints):
+        return (kind,)
+    found = variants(shape, member.labels, with_taints)
+    return (*(pool.ledger.kind(s, member.namespace, member.labels)[0] for s in found[:-1]), kind)
+
+
+def _neighbours(pool: Pool, unit: Unit) -> list[tuple[int, str, int]]:
+    """(rank, role, slot) of running members."""
+    found = [(m.rank, m.role, slot_of(pool, m)) for m in unit.seated.values()]
+    return sorted(entry for entry in found if entry[2] >= 0)
+
+
+def _part_of(
+    pool: Pool, member: Member, kind: Kind, depths: Depths | None, neighbours: list[tuple[int, str, int]], unit: Unit
+) -> Part:
+    if depths is None:
+        return Part(kind, 1)
+    role_level = depths.roles.get(member.role, 0)
+    size, block_level = depths.blocks.get(member.role, depths.blocks.get("", (0, 0)))
+    role = member.role if role_level or member.role in depths.blocks else ""
+    if len(depths.roles) == 0 and len(depths.blocks) == 0 and not neighbours:
+        return Part(kind, 1)
+    pin, near = ROOT, -1
+    if neighbours:
+        near = _nearest(member, neighbours)
+        mine = [m for m in unit.seated.values() if m.role == member.role]
+        if role_level:
+            pin = pin_of(pool, mine, depths.tree, role_level)
+        if size:
+            block = [m for m in mine if m.rank // size == member.rank // size]
+            pin = pin_of(pool, block, depths.tree, block_level) if block else pin
+            near = near if block else -1
+    return Part(kind, 1, role_level, size, block_level, pin, near, role)
+
+
+def _nearest(member: Member, neighbours: list[tuple[int, str, int]]) -> int:
+    """Slot of the running member with the nearest rank, of the same role if there is one."""
+    same = [entry for entry in neighbours if entry[1] == member.role] or neighbours
+    return min(same, key=lambda entry: (abs(entry[0] - member.rank), entry[0]))[2]
+
+
+def extras(pool: Pool, unit: Unit, needs: Needs) -> list[Batch]:
+    """Members above the minimum, as batches; the gang is pinned by those that are seated now."""
+    if not needs.left:
+        return []
+    needs.pin = pin_of(pool, unit.seated.values(), needs.tree, needs.limit)
+    return batches_of(pool, needs.left, needs.depths, unit)
