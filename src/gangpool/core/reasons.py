@@ -15,5 +15,6 @@ CODES: dict[str, str] = {
     "object-missing": "An object that the workload refers to (PriorityClass, queue, group, topology) does not exist.",
     "invalid-object": "The objects contradict each other or ask for something impossible, whatever the room.",
     "suspended": "The workload is suspended.",
+    "queue-closed": "The queue is closed for new work.",
     "level-unknown": "The level that the workload names is on no node of the pool.",
 }
