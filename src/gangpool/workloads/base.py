@@ -18,6 +18,15 @@ Object = Mapping[str, Any]
 """A Kubernetes object as decoded from YAML or JSON."""
 
 
+class WorkloadError(Exception):
+    """An object cannot be read: `field` holds what its kind does not allow there. Nothing else leaves a dialect."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}" if field else message)
+        self.field = field
+        self.message = message
+
+
 class Finding(Struct, frozen=True):
     """A mistake or doubt in an object, named in plain words. `object` is `Kind/namespace/name`, `field` a path
     such as `spec.tasks[0].template.spec.affinity`, `code` an id such as `minmember-in-job`."""
@@ -42,6 +51,8 @@ class GangOf(Struct, frozen=True):
     """A gang as an object describes it. `key` is `namespace/name`.
 
     `minimum` None: all members (`total`). `total`: how many members there are when all exist, None: unknown.
+    A role in `optional_roles` comes later: what `minimum` counts of it is its Role's minimum, so that many members
+    need room but need not exist for the rest to start.
     `blocks`: (role name or "" for all, block). `error`: the object contradicts itself: the gang waits with
     code `invalid-object` and this text."""
 
@@ -59,22 +70,29 @@ class GangOf(Struct, frozen=True):
     suspended: bool = False
     error: str = ""
     exclusive: str = ""
-    """Node label of `exclusive-topology`: each group (see `exclusive_group`) has a domain of it for itself."""
+    """Node label of `exclusive-topology`: each group has a domain of it for itself. A group is a block whose
+    level is this label; members without such a block are one group together."""
 
 
 class Expansion(Struct, frozen=True):
     """What an object brings: its gangs, its pods as the controller makes them, findings about it.
-    A pod's gang is the key in `members[i][0]`, or "" for pods placed one by one."""
+    A pod's gang is the key in `members[i][0]`, or "" for pods placed one by one. `claims`: the
+    PersistentVolumeClaims that the controller makes from volumeClaimTemplates, whole objects."""
 
     gangs: tuple[GangOf, ...] = ()
     members: tuple[tuple[str, PodSpecOf], ...] = ()
     findings: tuple[Finding, ...] = ()
+    claims: tuple[dict[str, Any], ...] = ()
 
 
 class PodLink(Struct, frozen=True):
     """Which gang a pod says it belongs to. `key` is `namespace/name`. `source` names the dialect; several may
     claim a pod, the order of `registry` decides. `total`: the count the pod itself writes, if any.
-    `minimum`: the minimum the pod itself writes, if any."""
+    `minimum`: the minimum the pod itself writes, if any. `rank` orders the members
+    of a role (roles come in the order of the gang); the numbers may have gaps, because a pod does not know how
+    many the others are. `defined_by`: API group, kind
+    and name of the object that tells the rest (see `registry.resolve`). `certain` False: only that object can
+    say whether its pods are a gang; without it they are single pods."""
 
     key: str
     source: str
@@ -82,6 +100,8 @@ class PodLink(Struct, frozen=True):
     rank: int = 0
     total: int | None = None
     minimum: int | None = None
+    defined_by: tuple[str, str, str] = ("", "", "")
+    certain: bool = True
 
 
 class Dialect(Protocol):
@@ -89,6 +109,12 @@ class Dialect(Protocol):
 
     name: str
     kinds: tuple[tuple[str, str], ...]
+    marks: tuple[str, ...]
+    """Labels and annotations by which it knows its pods; `link` is asked only about pods with one of them."""
+
+    def gangs(self, obj: Object, context: Context) -> tuple[GangOf, ...]:
+        """The gangs of one object, without making its pods."""
+        ...
 
     def expand(self, obj: Object, context: Context) -> Expansion:
         """Gangs, pods and findings of one object, as its controller would make them now."""
