@@ -10,6 +10,7 @@ from gangpool.core.model import Card, NodeFacts, Port
 
 
 def mask_of(indexes: tuple[int, ...]) -> int:
+    """Bit mask of card indexes."""
     mask = 0
     for index in indexes:
         mask |= 1 << index

@@ -146,9 +146,7 @@ def _shortage(planner: Planner, ask: Ask, part: Part, spot: Spot) -> tuple[str, 
     if not usable.any():
         return "", {}
     names = [name for name, _ in part.kind.shape.requests]
-    having = []
-    for name, (vec, amount) in zip(names, part.kind.asks, strict=True):
-        having.append(int((usable & (vec.view >= amount)).sum()))
+    having = [int((usable & (vec.view >= amount)).sum()) for vec, amount in part.kind.asks]
     fewest = min(having)
     if fewest == int(usable.sum()):
         return "", {}
@@ -203,8 +201,7 @@ def _left_out(planner: Planner, ask: Ask, part: Part, spot: Spot) -> str:
         if forbidden:
             words = f"excluded by {cause}"
             causes[words] = causes.get(words, 0) + forbidden
-    for note, count in ledger.notes(here).items():
-        causes[note] = count
+    causes.update(ledger.notes(here))
     if not causes:
         return ""
     ranked = sorted(causes.items(), key=lambda item: (-item[1], item[0]))

@@ -171,7 +171,7 @@ class Planner:
     def meet_sums(self, ask: Ask, rooms: list[Room], level: int) -> Ints:
         """Room of the elementwise smallest shape on nodes where any part may go."""
         ledger = self.ledger
-        asks = [dict((id(vec), (vec, amount)) for vec, amount in part.kind.asks) for part in ask.parts]
+        asks = [{id(vec): (vec, amount) for vec, amount in part.kind.asks} for part in ask.parts]
         shared = set(asks[0]).intersection(*asks[1:])
         least = np.full(ledger.capacity, 1 << 31, dtype=np.int64)
         for key in shared:

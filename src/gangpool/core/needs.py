@@ -155,9 +155,8 @@ def batches_of(pool: Pool, members: list[Member], depths: Depths | None, unit: U
     places: dict[tuple[object, ...], Part] = {}
     neighbours = _neighbours(pool, unit) if unit.seated and depths is not None else []
     for member in members:
-        kind, _ = pool.kind_of(member)
-        part = _part_of(pool, member, kind, depths, neighbours, unit)
-        key = (kind.number, part.role, part.level, part.block_size, part.pin, part.near)
+        part = _part_of(pool, member, depths, neighbours, unit)
+        key = (part.kind.number, part.role, part.level, part.block_size, part.pin, part.near)
         if part.near >= 0 and depths is not None:
             key = (*key[:-1], depths.tree.dom[depths.tree.depth][part.near])
         groups.setdefault(key, []).append(member)
@@ -184,8 +183,9 @@ def _neighbours(pool: Pool, unit: Unit) -> list[tuple[int, str, int]]:
 
 
 def _part_of(
-    pool: Pool, member: Member, kind: Kind, depths: Depths | None, neighbours: list[tuple[int, str, int]], unit: Unit
+    pool: Pool, member: Member, depths: Depths | None, neighbours: list[tuple[int, str, int]], unit: Unit
 ) -> Part:
+    kind, _ = pool.kind_of(member)
     if depths is None:
         return Part(kind, 1)
     role_level = depths.roles.get(member.role, 0)

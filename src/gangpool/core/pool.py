@@ -31,12 +31,12 @@ class Unit:
         self.waiting: dict[str, Member] = {}
         self.seated: dict[str, Member] = {}
 
-    def order(self) -> tuple[int, float, str]:
-        """Queue order: priority, then age, then name."""
+    def order(self) -> tuple[int, float, int, str]:
+        """Queue order: priority, then age, then name; single pods of one owner by their index."""
         if self.gang is not None:
-            return -self.gang.priority, self.gang.created, self.key
+            return -self.gang.priority, self.gang.created, 0, self.key
         member = next(iter(self.waiting.values()))
-        return -member.priority, member.created, f"{member.namespace}/{member.name}"
+        return -member.priority, member.created, member.rank, f"{member.namespace}/{member.name}"
 
 
 class Pool:

@@ -17,6 +17,7 @@ def is_free(member: Member) -> bool:
 
 
 def role_counts(members: Iterable[Member]) -> Counter[str]:
+    """How many of these members each role has."""
     return Counter(member.role for member in members)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gangpool.core.model import Gang, Member, Reason
-from gangpool.intake.priority import priority_of
+from gangpool.intake.priority import CLASS, priority_of
 from gangpool.intake.store import Store
 from gangpool.workloads import fields
 from gangpool.workloads.base import GangOf
@@ -56,7 +56,7 @@ def why_blocked(found: GangOf, store: Store) -> Reason | None:
 
 def is_priority_missing(name: str, store: Store) -> bool:
     """The input has PriorityClasses, but not this one."""
-    return store.any_of("scheduling.k8s.io", "PriorityClass") and priority_of(name, store) is None
+    return store.any_of(*CLASS) and priority_of(name, store) is None
 
 
 def missing_priority(name: str) -> Reason:

@@ -6,7 +6,7 @@ controllers would make them. The same world, the same cycle as the live schedule
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -93,11 +93,11 @@ class Given:
             with reading(file, obj):
                 world.findings(found.findings)
                 for gang in found.gangs:
-                    world.gang(gang)
+                    world.gang(gang, subject_of(obj))
         for order, (file, obj, found) in enumerate(expanded):
             for key, member in found.members:
                 with reading(file, obj):
-                    _enter_pod(world, key, member, now + order * 1e-6)
+                    _enter_pod(world, member, Place(key, member.role, member.rank, subject_of(obj)), now + order * 1e-6)
         world.settle()
         return files
 
@@ -106,7 +106,7 @@ def _space(obj: Mapping[str, Any]) -> str:
     return name_of(obj)[0] or "default"
 
 
-def _enter_pod(world: World, key: str, member: PodSpecOf, created: float) -> None:
+def _enter_pod(world: World, member: PodSpecOf, place: Place, created: float) -> None:
     pod = as_pod(member.pod)
     pod.metadata.namespace = pod.metadata.namespace or "default"
     _apply_overhead(pod, world)
@@ -114,7 +114,7 @@ def _enter_pod(world: World, key: str, member: PodSpecOf, created: float) -> Non
     if member.role == DAEMON:
         _enter_daemon(world, pod, uid)
         return
-    world.pod(pod, Place(key, member.role, member.rank), uid)
+    world.pod(pod, place, uid)
     found = world.pool.member(uid)
     if found is not None and not found.created:
         world.aged(found, created)
@@ -168,7 +168,7 @@ def _answer(
         schema=answer.PLACE_SCHEMA,
         pool=answer.PoolEntry(n_nodes, total, before, free_cards(world)),
         placed=tuple(_placed(world, seat) for seat in seats),
-        pending=tuple(entry for wait in waits for entry in _pending(wait)),
+        pending=_pending(waits),
         warnings=tuple(
             answer.WarningEntry(_file_of(note.object, files), note.object, note.field, note.code, note.message)
             for note in world.notes
@@ -213,12 +213,17 @@ def _placed(world: World, seat: Seat) -> answer.PlacedEntry:
     )
 
 
-def _pending(wait: Wait) -> Iterator[answer.PendingEntry]:
-    by_namespace: dict[str, list[str]] = {}
-    for member in wait.members:
-        by_namespace.setdefault(member.namespace, []).append(member.name)
-    for namespace, names in by_namespace.items():
-        yield answer.PendingEntry(namespace, wait.gang or None, tuple(names), _reason(wait.reason))
+def _pending(waits: Iterable[Wait]) -> tuple[answer.PendingEntry, ...]:
+    """One entry per gang; single pods of a namespace that wait for the same reason share one."""
+    found: dict[tuple[str, str, str], tuple[list[str], Reason]] = {}
+    for wait in waits:
+        for member in wait.members:
+            key = (member.namespace, wait.gang, "" if wait.gang else f"{wait.reason.code} {wait.reason.message}")
+            found.setdefault(key, ([], wait.reason))[0].append(member.name)
+    return tuple(
+        answer.PendingEntry(namespace, gang or None, tuple(names), _reason(reason))
+        for (namespace, gang, _), (names, reason) in found.items()
+    )
 
 
 def _reason(reason: Reason) -> answer.ReasonEntry:

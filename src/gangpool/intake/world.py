@@ -14,13 +14,14 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gangpool.core.model import Gang, Member, Reason, Requirement, Shape, Term
+from gangpool.core.model import Member, Reason, Requirement, Shape, Term
 from gangpool.core.pool import Pool
 from gangpool.core.terms import TERMINATING
 from gangpool.intake import fabric
 from gangpool.intake.config import Config
-from gangpool.intake.gangs import gang_from, is_priority_missing, missing_priority
+from gangpool.intake.gangs import DEFAULT_QUEUE, QUEUES, gang_from, is_priority_missing, missing_priority
 from gangpool.intake.handover import cards_of
+from gangpool.intake.priority import CLASS as PRIORITY_CLASS
 from gangpool.intake.priority import priority_of
 from gangpool.intake.store import Object, Store, kind_of
 from gangpool.intake.volumes import volumes_of
@@ -52,6 +53,8 @@ class Place(Struct, frozen=True):
     gang: str = ""
     role: str = ""
     rank: int = 0
+    owner: str = ""
+    """`Kind/namespace/name` of the manifest, for doubts about its pods."""
 
 
 class World:
@@ -66,6 +69,7 @@ class World:
         self._ours = frozenset(config.schedulerNames)
         self._links: dict[str, PodLink | None] = {}
         self._gangs_of: dict[str, GangOf] = {}
+        self._owner_of: dict[str, str] = {}
         self._members: dict[str, dict[str, Member]] = {}
         self._stale: set[str] = set()
         self._fabric_changed = False
@@ -116,7 +120,8 @@ class World:
             self.pod_gone(uid)
             return
         key, role, rank = self._group(pod, place) if ours else ("", "", 0)
-        member = self._member(pod, uid, ours, (key, role, rank))
+        owner = place.owner if place is not None and place.owner else self._owner(pod)
+        member = self._member(pod, uid, ours, Place(key, role, rank, owner))
         old = self.pool.member(uid)
         if old is not None and old.gang and old.gang != key:
             self._leave(old)
@@ -153,9 +158,10 @@ class World:
 
     # ---- groups
 
-    def gang(self, found: GangOf) -> None:
-        """A gang that a manifest's owner describes; its members come with `pod`."""
+    def gang(self, found: GangOf, owner: str) -> None:
+        """A gang that the manifest of `owner` (Kind/namespace/name) describes; its members come with `pod`."""
         self._gangs_of[found.key] = found
+        self._owner_of[found.key] = owner
         self._stale.add(found.key)
 
     def _group(self, pod: Pod, place: Place | None) -> tuple[str, str, int]:
@@ -207,21 +213,25 @@ class World:
         said = self._gangs_of.get(key)
         if said is None:
             return
-        self.pool.set_gang(self._complete(said, gang_from(said, members, self.store, self._created(link))))
+        self._doubt_references(said, link)
+        self.pool.set_gang(gang_from(said, members, self.store, self._created(link)))
 
-    def _complete(self, said: GangOf, gang: Gang) -> Gang:
-        """Queues that the input says nothing about are a doubt, once."""
-        from gangpool.intake.gangs import DEFAULT_QUEUE, QUEUES
-
+    def _doubt_references(self, said: GangOf, link: PodLink | None) -> None:
+        """Queues and priorities of which the input has no object at all."""
+        namespace, _, name = said.key.partition("/")
+        about = self._owner_of.get(said.key, "")
+        if not about and link is not None and link.defined_by[1]:
+            about = f"{link.defined_by[1]}/{namespace}/{link.defined_by[2]}"
+        about = about or f"gang/{namespace}/{name}"
         if said.queue and said.queue != DEFAULT_QUEUE and not any(self.store.any_of(*kind) for kind in QUEUES):
-            self.note(f"Queue//{said.queue}", "", "reference-unchecked", "the input has no queues; taken as there")
-        if said.priority_class and not self.store.any_of("scheduling.k8s.io", "PriorityClass"):
-            self._no_priorities(said.priority_class)
-        return gang
+            text = f"the input has no queues; queue {said.queue} is taken as there"
+            self.note(about, "queue", "reference-unchecked", text)
+        if said.priority_class and not self.store.any_of(*PRIORITY_CLASS):
+            self._no_priorities(about, said.priority_class)
 
-    def _no_priorities(self, name: str) -> None:
-        text = "the input has no PriorityClasses; taken as there, with priority 0"
-        self.note(f"PriorityClass//{name}", "", "reference-unchecked", text)
+    def _no_priorities(self, about: str, name: str) -> None:
+        text = f"the input has no PriorityClasses; {name} is taken as there, with priority 0"
+        self.note(about, "priorityClassName", "reference-unchecked", text)
 
     def _created(self, link: PodLink | None) -> float | None:
         if link is None or not link.defined_by[1]:
@@ -232,18 +242,18 @@ class World:
 
     # ---- members
 
-    def _member(self, pod: Pod, uid: str, ours: bool, group: tuple[str, str, int]) -> Member:
+    def _member(self, pod: Pod, uid: str, ours: bool, group: Place) -> Member:
         meta, spec = pod.metadata, pod.spec
         labels = dict(meta.labels or {})
         if is_terminating(pod):
             labels[TERMINATING] = "true"
-        key, role, rank = group
+        key, role, rank, owner = group.gang, group.role, group.rank, group.owner
         blocked: Reason | None = None
         placed = holds(pod)
         if placed:
             shape = footprint_of(pod)
         else:
-            shape, blocked = self._waiting_shape(pod)
+            shape, blocked = self._waiting_shape(pod, owner)
         if ours and not is_daemon(pod):
             labels[OURS] = "true"
             said = self._gangs_of.get(key)
@@ -263,39 +273,38 @@ class World:
             cards=cards,
             ports=ports,
             ours=ours,
-            priority=self._priority(pod),
+            priority=self._priority(pod, owner),
             created=seconds_of(meta.creationTimestamp) or 0.0,
             gates=() if placed else tuple(gate.name for gate in spec.schedulingGates or ()),
             blocked=blocked,
         )
 
-    def _waiting_shape(self, pod: Pod) -> tuple[Shape, Reason | None]:
+    def _owner(self, pod: Pod) -> str:
+        """Whom a doubt about this pod concerns: its owner, else the pod itself."""
+        meta = pod.metadata
+        if meta.ownerReferences:
+            return f"{meta.ownerReferences[0].kind}/{meta.namespace}/{meta.ownerReferences[0].name}"
+        return f"Pod/{meta.namespace}/{meta.name}"
+
+    def _waiting_shape(self, pod: Pod, owner: str) -> tuple[Shape, Reason | None]:
         volumes = volumes_of(pod, self.store)
         for kind in volumes.unknown:
-            about = f"Pod/{pod.metadata.namespace}/{pod.metadata.name}"
-            if pod.metadata.ownerReferences:
-                owner = pod.metadata.ownerReferences[0]
-                about = f"{owner.kind}/{pod.metadata.namespace}/{owner.name}"
             text = f"the input has no {kind} objects; its volumes are taken as there, on any node"
-            self.note(about, "spec.volumes", "reference-unchecked", text)
+            self.note(owner, "spec.volumes", "reference-unchecked", text)
         blocked = volumes.blocked
         name = pod.spec.priorityClassName
         if pod.spec.priority is None and name and is_priority_missing(name, self.store):
             blocked = blocked or missing_priority(name)
         return shape_of(pod, volumes.selectors), blocked
 
-    def _priority(self, pod: Pod) -> int:
+    def _priority(self, pod: Pod, owner: str) -> int:
         if pod.spec.priority is not None:
             return pod.spec.priority
         name = pod.spec.priorityClassName
-        if not name and not self.store.any_of("scheduling.k8s.io", "PriorityClass"):
-            return 0
         found = priority_of(name, self.store)
-        if found is None:
-            if not self.store.any_of("scheduling.k8s.io", "PriorityClass"):
-                self._no_priorities(name)
-            return 0
-        return found
+        if found is None and not self.store.any_of(*PRIORITY_CLASS):
+            self._no_priorities(owner, name)
+        return found or 0
 
 
 def _exclusive(shape: Shape, labels: dict[str, str], said: GangOf, role: str, rank: int) -> Shape:
