@@ -154,6 +154,12 @@ def test_suspended_and_too_long() -> None:
     assert the_gang(long).error == ""
 
 
+def test_two_replicated_jobs_of_one_name_are_a_contradiction() -> None:
+    found = registry.expand(jobset(replicated("w"), replicated("w")))
+    assert codes(found) == [("invalid-object", "spec.replicatedJobs[1].name")]
+    assert found.gangs[0].error
+
+
 def test_the_selector_strategy_is_a_finding() -> None:
     found = jobset(replicated(), annotations={"alpha.jobset.sigs.k8s.io/node-selector": "true"})
     assert codes(registry.expand(found)) == [

@@ -8,7 +8,7 @@ import pytest
 
 from gangpool.core.model import Block, Level, Role
 from gangpool.workloads import registry
-from tests.workloads.objects import codes, names, obj, template, the_gang
+from tests.workloads.objects import Objects, codes, names, obj, pod, template, the_gang
 
 PREFIX = "leaderworkerset.sigs.k8s.io/"
 RACK, NVLINK = Level(key="rack"), Level(key="nvlink")
@@ -102,6 +102,19 @@ def test_kai_takes_the_size_of_segments_from_the_subgroups() -> None:
     notes = {"kai.scheduler/topology": "t", "kai.scheduler/segment-topology-required-placement": "rack"}
     inner = {"workerTemplate": template(8, notes), "subGroupPolicy": {"subGroupSize": 2}}
     assert the_gang(lws(4, inner=inner)).blocks == (("", Block(2, Level(key="rack", topology="t"))),)
+
+
+def test_a_surge_group_of_a_rollout_is_a_gang_too() -> None:
+    """During a rollout with maxSurge a group above the replicas exists; Volcano's provider names its PodGroup after
+    group and revision."""
+    labels = {f"{PREFIX}name": "a", f"{PREFIX}group-index": "1", f"{PREFIX}worker-index": "2"}
+    notes = {f"{PREFIX}size": "3", "scheduling.k8s.io/group-name": "a-1-dd6699c7c"}
+    link, findings = registry.link(pod("a-1-2", labels, metadata={"annotations": notes}))
+    assert link is not None
+    assert (link.key, link.role, link.rank, link.total, findings) == ("ml/a-1", "worker", 2, 3, ())
+    gang, _ = registry.resolve(link, "ml", Objects([lws(replicas=1)]))
+    assert gang is not None
+    assert (gang.key, gang.total) == ("ml/a-1", 3)
 
 
 def test_claims_of_every_pod() -> None:

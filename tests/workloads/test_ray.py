@@ -8,7 +8,7 @@ import pytest
 
 from gangpool.core.model import Level, Role
 from gangpool.workloads import registry
-from tests.workloads.objects import names, obj, template, the_gang
+from tests.workloads.objects import codes, names, obj, template, the_gang
 
 VOLCANO = {"ray.io/scheduler-name": "volcano"}
 
@@ -84,6 +84,12 @@ def test_volcano_marks_on_the_pods_and_labels_of_the_cluster() -> None:
         ("ray.io/node-type", "worker"),
         ("volcano.sh/queue-name", "q"),
     }
+
+
+def test_two_groups_of_one_name_are_a_contradiction() -> None:
+    found = registry.expand(cluster(group("gpu"), group("gpu")))
+    assert codes(found) == [("invalid-object", "spec.workerGroupSpecs[1].groupName")]
+    assert found.gangs[0].error
 
 
 def test_a_soft_level_is_preferred() -> None:

@@ -116,6 +116,10 @@ class Dialect(Protocol):
         """The gangs of one object, without making its pods."""
         ...
 
+    def gang(self, obj: Object, key: str, context: Context) -> GangOf | None:
+        """The gang of this key, if the object defines it."""
+        ...
+
     def expand(self, obj: Object, context: Context) -> Expansion:
         """Gangs, pods and findings of one object, as its controller would make them now."""
         ...

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from gangpool.core.model import Role
 from gangpool.objects.pod import OwnerReference, Pod
 from gangpool.workloads import templates
@@ -32,6 +34,13 @@ class Reader:
     def gangs(self, obj: Object, context: Context) -> tuple[GangOf, ...]:
         """The gangs of one object, without making its pods."""
         return self.read(obj, context).gangs
+
+    def gang(self, obj: Object, key: str, context: Context) -> GangOf | None:
+        """The gang of this key, if the object defines it. A replica of a Workload's pod group has the group's key
+        and its own behind it."""
+        fitting = [g for g in self.gangs(obj, context) if key == g.key or key.startswith(f"{g.key}-")]
+        best = max(fitting, key=lambda g: len(g.key), default=None)
+        return None if best is None else msgspec.structs.replace(best, key=key)
 
     def expand(self, obj: Object, context: Context) -> Expansion:
         """Gangs, pods and findings of one object, as its controller would make them now."""

@@ -91,7 +91,7 @@ def read(head: Subject, obj: Object) -> Reading:
     """A JobSet, also one that a TrainJob makes (`head` is then the TrainJob's name)."""
     exclusive = head.annotations.get(EXCLUSIVE, "")
     jobs = _replicated(obj, exclusive)
-    findings = [*_too_long(head, jobs)]
+    findings = [*subject.twice(head, ((f"{one.path}.name", one.name) for one in jobs)), *_too_long(head, jobs)]
     if NODE_SELECTOR in head.annotations:
         text = "the node selectors of this strategy are not made; levels and exclusive domains count"
         findings.append(head.finding(f"metadata.annotations[{NODE_SELECTOR}]", NOT_SUPPORTED, text))
@@ -116,7 +116,7 @@ def read(head: Subject, obj: Object) -> Reading:
         error=subject.gang_error(findings),
         **scope.fields(),
     )
-    return Reading(head.namespace, (gang,), tuple(_sets(head, obj, jobs)), tuple(findings))
+    return Reading(head.namespace, (gang,), _sets(head, obj, jobs), tuple(findings))
 
 
 def _replicated(obj: Object, exclusive: str) -> list[ReplicatedJob]:

@@ -9,7 +9,7 @@ follow its node) do not hold up the start; their room is kept.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -61,14 +61,16 @@ class LeaderWorkerSet(Reader):
         """A gang for each group."""
         groups = _groups(obj)
         scope = _scope(groups)
-        gangs, sets, names = [], [], []
-        for g in range(groups.replicas):
-            gangs.append(_gang(groups, scope, g))
-            sets += _sets(groups, g)
-            names += [f"{groups.head.name}-{g}", *(f"{groups.head.name}-{g}-{w}" for w in range(1, groups.size))]
-        findings = scope.findings(groups.head)
-        claims = made_claims(groups.claims, names, groups.head.namespace)
-        return Reading(groups.head.namespace, tuple(gangs), tuple(sets), tuple(findings), claims)
+        gangs = tuple(_gang(groups, scope, g) for g in range(groups.replicas))
+        sets = (made for g in range(groups.replicas) for made in _sets(groups, g))
+        claims = made_claims(groups.claims, _names(groups), groups.head.namespace)
+        return Reading(groups.head.namespace, gangs, sets, tuple(scope.findings(groups.head)), claims)
+
+    def gang(self, obj: Object, key: str, context: Context) -> GangOf | None:
+        """One group's gang without the others'; also of a group above the replicas, as a rollout makes it."""
+        groups = _groups(obj)
+        index = key.removeprefix(f"{groups.head.key}-")
+        return _gang(groups, _scope(groups), int(index)) if fields.whole(index) is not None else None
 
     def templates(self, obj: Object) -> Iterable[tuple[str, Object]]:
         """The templates of leader and workers, as far as they are written."""
@@ -115,6 +117,13 @@ def _groups(obj: Object) -> Groups:
         claims=claim_templates(obj, f"{base}.volumeClaimTemplates"),
         later=fields.text(obj, "spec.startupPolicy") == "LeaderReady" or EXCLUSIVE in head.annotations,
     )
+
+
+def _names(groups: Groups) -> Iterator[str]:
+    for g in range(groups.replicas):
+        leader = f"{groups.head.name}-{g}"
+        yield leader
+        yield from (f"{leader}-{w}" for w in range(1, groups.size))
 
 
 def _scope(groups: Groups) -> Scope:

@@ -143,6 +143,7 @@ def _group(path: str, one: Object, scheduler: str) -> Group:
     if replicas * hosts > fields.MAX_PODS:
         raise WorkloadError(f"{path}.replicas", f"asks for {replicas * hosts} pods, at most {fields.MAX_PODS}")
     return Group(
+        path=path,
         name=fields.text(one, "groupName", path) or "worker",
         pods=replicas * hosts,
         least=min(low, replicas) * hosts,
@@ -151,7 +152,7 @@ def _group(path: str, one: Object, scheduler: str) -> Group:
 
 
 def _head_group(cluster: Cluster) -> Group:
-    return Group(name=HEAD, pods=1, least=1, template=cluster.head)
+    return Group(path="", name=HEAD, pods=1, least=1, template=cluster.head)
 
 
 def _gang(head: Subject, cluster: Cluster, sets: list[PodSet], suspended: bool) -> tuple[GangOf, list[Finding]]:
@@ -159,6 +160,7 @@ def _gang(head: Subject, cluster: Cluster, sets: list[PodSet], suspended: bool) 
     minima = [g.least if cluster.autoscaling else g.pods for g in groups]
     asks = [(g.name, levels.of_template(g.template.annotations, g.template.path)) for g in groups]
     scope = levels.scope(levels.joined(_labelled(head), levels.of_object(head)), asks)
+    findings = [*subject.twice(head, ((f"{g.path}.groupName", g.name) for g in groups)), *scope.findings(head)]
     submits = any(s.role == SUBMITTER and s.gang for s in sets)
     roles = [Role(g.name, least) for g, least in zip(groups, minima, strict=True)]
     gang = GangOf(
@@ -170,9 +172,10 @@ def _gang(head: Subject, cluster: Cluster, sets: list[PodSet], suspended: bool) 
         queue=head.queue(),
         priority_class=head.labels.get(PRIORITY, ""),
         suspended=suspended,
+        error=subject.gang_error(findings),
         **scope.fields(),
     )
-    return gang, scope.findings(head)
+    return gang, findings
 
 
 def _labelled(head: Subject) -> Asks:

@@ -28,6 +28,7 @@ SUBMITS = {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m", 
 class Group(Struct, frozen=True):
     """Head or worker group: `pods` now, `least` of them by minReplicas."""
 
+    path: str
     name: str
     pods: int
     least: int

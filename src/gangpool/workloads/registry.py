@@ -14,7 +14,7 @@ import msgspec
 
 from gangpool.objects.pod import Pod
 from gangpool.workloads import fields, kueue, named, volcano_group
-from gangpool.workloads.base import Context, Dialect, Expansion, Finding, GangOf, Object, PodLink, WorkloadError
+from gangpool.workloads.base import Context, Expansion, Finding, GangOf, Object, PodLink, WorkloadError
 from gangpool.workloads.controllers import Replicas
 from gangpool.workloads.dialect import Reader, controller_of
 from gangpool.workloads.findings import NOT_A_NUMBER, OBJECT_MISSING
@@ -80,7 +80,8 @@ def resolve(found: PodLink, namespace: str, context: Context) -> tuple[GangOf | 
     obj = context.get(group, kind, namespace, name) if kind else None
     if obj is None:
         return _by_word(found, namespace) if found.certain else (None, ())
-    gang = _of_key(gangs_of(obj, context), found.key)
+    dialect = dialect_of(_object(obj))
+    gang = dialect.gang(obj, found.key, context) if dialect else None
     if gang is None:
         return None, ()
     if found.total is not None and gang.minimum is not None and gang.minimum > found.total and not gang.error:
@@ -137,13 +138,6 @@ def _by_word(found: PodLink, namespace: str) -> tuple[GangOf, tuple[Finding, ...
     return gang, (Finding(f"{kind}/{namespace}/{name}", "", OBJECT_MISSING, text),)
 
 
-def _of_key(gangs: tuple[GangOf, ...], key: str) -> GangOf | None:
-    """The gang of this key. A replica of a Workload's pod group has the group's key and its own behind it."""
-    fitting = [g for g in gangs if key == g.key or (len(gangs) > 0 and key.startswith(f"{g.key}-"))]
-    best = max(fitting, key=lambda g: len(g.key), default=None)
-    return None if best is None else msgspec.structs.replace(best, key=key)
-
-
 def _asked(pod: Pod, context: Context) -> tuple[PodLink | None, tuple[Finding, ...]]:
     """The link of a pod in a manifest; none where only its owner could make it a gang and doesn't."""
     found, findings = link(pod)
@@ -165,10 +159,10 @@ DIALECTS: tuple[Reader, ...] = (
     STATEFUL,
     PlainPod(_asked),
 )
-_BY_KIND: dict[tuple[str, str], Dialect] = {kind: dialect for dialect in DIALECTS for kind in dialect.kinds}
+_BY_KIND: dict[tuple[str, str], Reader] = {kind: dialect for dialect in DIALECTS for kind in dialect.kinds}
 
 
-def dialect_of(obj: Object) -> Dialect | None:
+def dialect_of(obj: Object) -> Reader | None:
     """The dialect that reads this object; None: it is no workload and no group."""
     api_version = fields.text(obj, "apiVersion")
     group = api_version.partition("/")[0] if "/" in api_version else ""

@@ -6,7 +6,7 @@ TEMPLATE-POD are made by the controller; they come with the expansion, so that n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gangpool.objects.pod import Pod
@@ -46,7 +46,7 @@ class StatefulSet(Reader):
             return Stamp(name, labels, spec=with_claims(template.spec, claims, name) if claims else None)
 
         pods = PodSet(key, "", template, head.controls(), count, stamp)
-        names = [f"{head.name}-{start + i}" for i in range(count)] if claims else []
+        names = (f"{head.name}-{start + i}" for i in range(count))
         made = made_claims(claims, names, head.namespace)
         return Reading(head.namespace, gangs, (pods,), tuple(findings), made)
 
@@ -85,15 +85,13 @@ def with_claims(spec: dict[str, Any], claims: Mapping[str, Object], pod: str) ->
     return {**spec, "volumes": [*others, *own]}
 
 
-def made_claims(claims: Mapping[str, Object], pods: Sequence[str], namespace: str) -> tuple[dict[str, Any], ...]:
+def made_claims(claims: Mapping[str, Object], pods: Iterable[str], namespace: str) -> Iterator[dict[str, Any]]:
     """The claims as objects, one for each pod and template."""
-    return tuple(
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": f"{name}-{pod}", "namespace": namespace},
-            "spec": spec,
-        }
-        for pod in pods
-        for name, spec in claims.items()
-    )
+    for pod in pods:
+        for name, spec in claims.items():
+            yield {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "metadata": {"name": f"{name}-{pod}", "namespace": namespace},
+                "spec": spec,
+            }

@@ -6,7 +6,7 @@ Called by every dialect first. Names, namespace, labels and annotations are read
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -82,6 +82,15 @@ def read(obj: Object) -> Subject:
         labels=fields.texts(obj, "metadata.labels"),
         annotations=fields.texts(obj, "metadata.annotations"),
     )
+
+
+def twice(head: Subject, names: Iterable[tuple[str, str]]) -> Iterator[Finding]:
+    """A contradiction for each (field path, name) that an earlier one has already: pods of both would share names."""
+    seen = set()
+    for field, name in names:
+        if name in seen:
+            yield head.invalid(field, f"the name {name!r} is taken already")
+        seen.add(name)
 
 
 def owner(api_version: str, kind: str, name: str, uid: str = "") -> dict[str, Any]:

@@ -7,7 +7,7 @@ nobody may change: a set of 12,800 pods costs 12,800 small metadata objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -102,22 +102,24 @@ class PodSet(Struct, frozen=True):
 
 
 class Reading(Struct, frozen=True):
-    """What an object brings, with its pods not yet made."""
+    """What an object brings, with its pods not yet made. `sets` and `claims` may be generators, so that who asks for
+    the gangs only pays nothing for thousands of pods; they are read once."""
 
     namespace: str = "default"
     gangs: tuple[GangOf, ...] = ()
-    sets: tuple[PodSet, ...] = ()
+    sets: Iterable[PodSet] = ()
     findings: tuple[Finding, ...] = ()
-    claims: tuple[dict[str, Any], ...] = ()
+    claims: Iterable[dict[str, Any]] = ()
 
 
 def expand(reading: Reading) -> Expansion:
     """Make the pods."""
-    total = sum(s.count for s in reading.sets)
+    sets = tuple(reading.sets)
+    total = sum(s.count for s in sets)
     if total > fields.MAX_PODS:
         raise WorkloadError("spec", f"asks for {total} pods, at most {fields.MAX_PODS} are expanded")
-    members = tuple(member for s in reading.sets for member in _members(s, reading.namespace))
-    return Expansion(gangs=reading.gangs, members=members, findings=reading.findings, claims=reading.claims)
+    members = tuple(member for s in sets for member in _members(s, reading.namespace))
+    return Expansion(reading.gangs, members, reading.findings, tuple(reading.claims))
 
 
 def _members(pods: PodSet, namespace: str) -> list[tuple[str, PodSpecOf]]:

@@ -43,7 +43,7 @@ class TrainJob(Reader):
         made = _jobset(head, obj, runtime)
         reading = jobset.read(_as_made(head, made), made)
         gangs = tuple(_grouped(gang, runtime) for gang in reading.gangs)
-        sets = tuple(_renamed(s, "spec.trainer") for s in reading.sets)
+        sets = (_renamed(s, "spec.trainer") for s in reading.sets)
         return msgspec.structs.replace(reading, gangs=gangs, sets=sets)
 
     def templates(self, obj: Object) -> Iterable[tuple[str, Object]]:
