@@ -5,9 +5,12 @@ Called by the columns (node labels), the terms (pod labels) and the explanation.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from gangpool.core.model import NodeSelector, Requirement, Selector, Taint, Toleration
+
+INTEGER = re.compile(r"[+-]?[0-9]{1,63}")
 
 
 def holds(requirement: Requirement, value: str | None) -> bool:
@@ -29,12 +32,11 @@ def holds(requirement: Requirement, value: str | None) -> bool:
 
 
 def _integer(text: str | None) -> int | None:
-    if text is None or len(text) > 20:
+    """As the API server parses it: 64 bits, no underscores or spaces, which `int` would take."""
+    if text is None or not INTEGER.fullmatch(text):
         return None
-    try:
-        return int(text)
-    except ValueError:
-        return None
+    number = int(text)
+    return number if -(1 << 63) <= number < 1 << 63 else None
 
 
 def matches(selector: Selector, labels: Mapping[str, str]) -> bool:
