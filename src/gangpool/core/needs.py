@@ -150,7 +150,16 @@ def slot_of(pool: Pool, member: Member) -> int:
 
 def batches_of(pool: Pool, members: list[Member], depths: Depths | None, unit: Unit) -> list[Batch]:
     """Members as batches: one per kind; one per role where the role has a level or blocks; lost members of a
-    running gang one per neighbour's domain."""
+    running gang one per neighbour's domain. A rule that is met here for the first time brings a counter that
+    kinds made before it lack, so they are made again."""
+    while True:
+        known = pool.ledger.terms.n_matches
+        batches = _batches(pool, members, depths, unit)
+        if pool.ledger.terms.n_matches == known:
+            return batches
+
+
+def _batches(pool: Pool, members: list[Member], depths: Depths | None, unit: Unit) -> list[Batch]:
     groups: dict[tuple[object, ...], list[Member]] = {}
     places: dict[tuple[object, ...], Part] = {}
     neighbours = _neighbours(pool, unit) if unit.seated and depths is not None else []

@@ -113,6 +113,11 @@ class Terms:
         for counter in self.counters():
             counter.of.grow(capacity)
 
+    @property
+    def n_matches(self) -> int:
+        """Moves when a selector is interned: kinds made before may lack its counter."""
+        return len(self._matches)
+
     def counters(self) -> Iterable[Counter]:
         yield from self._matches.values()
         yield from self._carries.values()
