@@ -40,9 +40,9 @@ class Kind:
     kind never share a node. `coupled`: the place of one member changes where the next may go, beyond that."""
 
     __slots__ = (
+        "_terms",
         "asks",
         "attracts",
-        "clashes",
         "coupled",
         "matches",
         "moves",
@@ -61,8 +61,8 @@ class Kind:
         self.asks = asks
         self.n_cards = dict(shape.requests).get(CARD, 0)
         self.matches = tag.matches
-        own_ports, clashes = terms.ports(shape)
-        self.clashes: tuple[PortUse, ...] = clashes
+        own_ports = terms.ports(shape)
+        self._terms = terms
         repels: list[tuple[Match, Column]] = []
         carries: list[Carry] = []
         for term in shape.anti_affinity:
@@ -85,6 +85,11 @@ class Kind:
             or any(a.self_match for a in self.attracts)
             or any(s.self_match for s in self.spreads)
         )
+
+    @property
+    def clashes(self) -> tuple[PortUse, ...]:
+        """Host ports that must be free on the node of a member."""
+        return self._terms.clashes(self.shape) if self.shape.host_ports else ()
 
     def is_plain(self) -> bool:
         """No inter-pod rule touches this kind now: its room is its tally."""

@@ -179,21 +179,24 @@ class Terms:
             selector = (*selector, Requirement(TERMINATING, "DoesNotExist"))
         return self.match((selector, (namespace,), None))
 
-    def ports(self, shape: Shape) -> tuple[tuple[PortUse, ...], tuple[PortUse, ...]]:
-        """(counters that the shape moves, counters that must be zero on its node)."""
+    def ports(self, shape: Shape) -> tuple[PortUse, ...]:
+        """Counters of host ports that the shape moves."""
         own: list[PortUse] = []
         for address, protocol, port in shape.host_ports:
             uses = self._ports.setdefault((protocol, port), {})
             if address not in uses:
                 uses[address] = PortUse(self._columns.capacity, address)
             own.append(uses[address])
-        clashes = [
+        return tuple(own)
+
+    def clashes(self, shape: Shape) -> tuple[PortUse, ...]:
+        """Counters that must be zero on the shape's node; another shape may bring more of them at any time."""
+        return tuple(
             use
             for address, protocol, port in shape.host_ports
             for use in self._ports[(protocol, port)].values()
             if use.address == address or address in ANY_ADDRESS or use.address in ANY_ADDRESS
-        ]
-        return tuple(own), tuple(clashes)
+        )
 
     def set_namespace(self, name: str, labels: dict[str, str] | None) -> list[Tag]:
         """Labels of a namespace changed: returns the tags whose counters must be counted anew."""
