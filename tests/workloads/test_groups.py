@@ -36,6 +36,17 @@ def test_the_same_group_in_four_dialects(group: dict[str, Any], minimum: int) ->
     assert registry.expand(group).members == ()
 
 
+@pytest.mark.parametrize("kind", [VOLCANO, "scheduling.x-k8s.io/v1alpha1 PodGroup", KAI, NATIVE])
+def test_a_group_may_carry_our_annotations(kind: str) -> None:
+    notes = {
+        "gangpool.io/required-topology": "zone",
+        "gangpool.io/block-size": "2",
+        "gangpool.io/block-topology": "rack",
+    }
+    gang = the_gang(obj(kind, {}, annotations=notes))
+    assert (gang.required, gang.blocks) == (Level(key="zone"), (("", Block(2, Level(key="rack"))),))
+
+
 def test_volcano_group_with_tasks_levels_and_subgroups() -> None:
     selector = {"matchLabels": {"volcano.sh/task-spec": "w"}}
     policy = {"subGroupSize": 2, "minSubGroups": 2, "labelSelector": selector, "networkTopology": {"mode": "hard"}}

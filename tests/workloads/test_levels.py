@@ -8,7 +8,7 @@ import pytest
 
 from gangpool.core.model import Block, Level
 from gangpool.workloads import levels, registry
-from gangpool.workloads.base import WorkloadError
+from gangpool.workloads.base import GangOf, WorkloadError
 from tests.workloads.objects import codes, obj, task, template, the_gang, vcjob
 
 KUEUE = "kueue.x-k8s.io/podset-"
@@ -163,3 +163,18 @@ def test_the_field_of_a_volcano_job_goes_before_its_annotations() -> None:
     job["metadata"]["annotations"] = {"gangpool.io/required-topology": "rack"}
     assert the_gang(job).required == Level(tier=1)
     assert [code for code, _ in codes(registry.expand(job))] == ["level-conflict"]
+
+
+def test_pods_speak_for_a_group_that_says_nothing() -> None:
+    asked = levels.of_template({"gangpool.io/required-topology": "rack"}, "")
+    silent = GangOf(key="ml/a", minimum=2)
+    assert levels.of_pods(silent, {"": asked})[0].required == RACK
+    assert levels.of_pods(silent, {"m": asked, "w": levels.Asks()})[0].role_levels == (("m", RACK),)
+    assert levels.of_pods(GangOf(key="ml/a", minimum=2, required=ZONE), {"": asked})[0].required == ZONE
+    half, notes = levels.of_pods(silent, {"": levels.of_template({"gangpool.io/block-topology": "rack"}, "")})
+    assert (half, [code for _, code, _ in notes]) == (silent, ["level-incomplete"])
+
+
+def test_only_pods_with_a_level_are_read() -> None:
+    assert levels.is_marked({f"{KUEUE}required-topology": "rack"})
+    assert not levels.is_marked({"prometheus.io/scrape": "true"})

@@ -30,8 +30,10 @@ from gangpool.objects.node import Node, facts
 from gangpool.objects.pod import Pod
 from gangpool.objects.shape import footprint_of, shape_of
 from gangpool.objects.state import holds, is_daemon, is_terminal, is_terminating
-from gangpool.workloads import fields, registry
-from gangpool.workloads.base import Finding, GangOf, PodLink
+from gangpool.workloads import fields, levels, registry
+from gangpool.workloads.base import Finding, GangOf, PodLink, WorkloadError
+from gangpool.workloads.findings import NOT_A_NUMBER
+from gangpool.workloads.levels import Asks
 
 OURS = "gangpool.io/ours"
 GROUP = "gangpool.io/exclusive-group"
@@ -71,6 +73,7 @@ class World:
         self._gangs_of: dict[str, GangOf] = {}
         self._owner_of: dict[str, str] = {}
         self._members: dict[str, dict[str, Member]] = {}
+        self._asks: dict[str, dict[str, Asks]] = {}
         self._stale: set[str] = set()
         self._fabric_changed = False
 
@@ -127,6 +130,7 @@ class World:
             self._leave(old)
         if key:
             self._members.setdefault(key, {})[uid] = member
+            self._asked_levels(pod, key, role)
             self._stale.add(key)
         self.pool.set_member(member)
 
@@ -181,6 +185,20 @@ class World:
             return link.key, place.role or link.role, place.rank or link.rank
         return link.key, link.role, link.rank
 
+    def _asked_levels(self, pod: Pod, key: str, role: str) -> None:
+        """Keep what a pod says of levels: its group has no template that could say it."""
+        annotations = pod.metadata.annotations
+        if not annotations or not levels.is_marked(annotations):
+            return
+        about = f"Pod/{pod.metadata.namespace}/{pod.metadata.name}"
+        try:
+            asks = levels.of_template(dict(annotations), "")
+        except WorkloadError as mistake:
+            self.note(about, mistake.field, NOT_A_NUMBER, mistake.message)
+            return
+        if asks.any():
+            self._asks.setdefault(key, {})[role] = asks
+
     def _resolve(self, link: PodLink, namespace: str) -> GangOf | None:
         found, findings = registry.resolve(link, namespace, self.store)
         self.findings(findings)
@@ -208,11 +226,15 @@ class World:
             if found is not None:
                 self._gangs_of[key] = found
         if not members:
+            self._asks.pop(key, None)
             self.pool.drop_gang(key)
             return
         said = self._gangs_of.get(key)
         if said is None:
             return
+        said, notes = levels.of_pods(said, self._asks.get(key, {}))
+        for note in notes:
+            self.note(f"Pod/{members[0].namespace}/{members[0].name}", *note)
         self._doubt_references(said, link)
         self.pool.set_gang(gang_from(said, members, self.store, self._created(link)))
 

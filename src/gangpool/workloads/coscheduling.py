@@ -4,7 +4,7 @@ name the group by a label."""
 from __future__ import annotations
 
 from gangpool.objects.pod import Pod
-from gangpool.workloads import fields, subject
+from gangpool.workloads import fields, levels, subject
 from gangpool.workloads.base import Context, GangOf, Object, PodLink
 from gangpool.workloads.dialect import Reader, label, ordinal
 from gangpool.workloads.templates import Reading
@@ -26,8 +26,9 @@ class Coscheduling(Reader):
         """One gang, no pods. Without minMember the first pod may start alone."""
         head = subject.read(obj)
         minimum = fields.integer(obj, "spec.minMember", default=1)
-        gang = GangOf(key=head.key, minimum=max(minimum, 1), queue=head.queue())
-        return Reading(namespace=head.namespace, gangs=(gang,))
+        scope = levels.scope(levels.of_object(head), ())
+        gang = GangOf(key=head.key, minimum=max(minimum, 1), queue=head.queue(), **scope.fields())
+        return Reading(namespace=head.namespace, gangs=(gang,), findings=tuple(scope.findings(head)))
 
     def link(self, pod: Pod) -> PodLink | None:
         """By label."""

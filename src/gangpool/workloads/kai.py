@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from gangpool.core.model import Level, Role
 from gangpool.objects.pod import Pod
-from gangpool.workloads import fields, subject
+from gangpool.workloads import fields, levels, subject
 from gangpool.workloads.base import Context, Finding, GangOf, Object, PodLink
 from gangpool.workloads.dialect import Reader, annotation, label, ordinal
 from gangpool.workloads.findings import NOT_SUPPORTED
@@ -49,19 +49,24 @@ class Kai(Reader):
         leaves = [s for s in subs if s.name not in inner]
         findings = _beyond(head, obj, subs, inner)
         required, preferred = _levels(obj, "spec")
+        preferred = preferred or tuple(dict.fromkeys(level for s in leaves for level in s.preferred))
+        scope = levels.scope(
+            levels.joined(levels.Asks(required=required, preferred=preferred), levels.of_object(head)), ()
+        )
         least = sum(s.minimum or 0 for s in leaves)
         written = fields.optional_integer(obj, "spec.minMember")
         gang = GangOf(
             key=head.key,
             minimum=max(written or least, least, 1),
             roles=tuple(Role(s.name, s.minimum or 0) for s in leaves),
-            required=required,
-            preferred=preferred or tuple(dict.fromkeys(level for s in leaves for level in s.preferred)),
+            required=scope.required,
+            preferred=scope.preferred,
+            blocks=scope.blocks,
             role_levels=tuple((s.name, s.required) for s in leaves if s.required),
             queue=head.queue(fields.text(obj, "spec.queue")),
             priority_class=fields.text(obj, "spec.priorityClassName"),
         )
-        return Reading(namespace=head.namespace, gangs=(gang,), findings=tuple(findings))
+        return Reading(namespace=head.namespace, gangs=(gang,), findings=(*findings, *scope.findings(head)))
 
     def link(self, pod: Pod) -> PodLink | None:
         """By annotation."""

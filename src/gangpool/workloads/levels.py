@@ -2,13 +2,14 @@
 
 Kueue, KAI and Volcano annotate the pod template, whatever the kind that holds it; our own annotations may also stand
 on the object itself. `of_template` reads one template, `of_object` the object, `scope` puts them together for a gang:
-what a template asks is for its role, and for the whole gang when that is the only role.
+what a template asks is for its role, and for the whole gang when that is the only role. `of_pods` does so for a group,
+whose pods carry what a template would.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from msgspec import Struct
 
 from gangpool.core.model import Block, Level
 from gangpool.workloads import fields
-from gangpool.workloads.base import Finding, Object, WorkloadError
+from gangpool.workloads.base import Finding, GangOf, Object, WorkloadError
 from gangpool.workloads.findings import LEVEL_CONFLICT, LEVEL_INCOMPLETE, NOT_SUPPORTED
 from gangpool.workloads.subject import Subject
 
@@ -77,6 +78,19 @@ def of_object(subject: Subject) -> Asks:
 def of_template(annotations: dict[str, str], path: str) -> Asks:
     """What the annotations of a pod template ask. `path`: of the template; "" for a pod."""
     return _read(annotations, fields.join(path, "metadata.annotations"), (_ours, _kueue, _kai, _volcano))
+
+
+def is_marked(annotations: Mapping[str, str]) -> bool:
+    """May a pod's annotations say anything about levels? O(annotations), nothing is read."""
+    return any(key.startswith((OURS, KUEUE, KAI, VOLCANO)) for key in annotations)
+
+
+def of_pods(gang: GangOf, roles: Mapping[str, Asks]) -> tuple[GangOf, tuple[Note, ...]]:
+    """A gang with what its pods ask (by role), where its object says nothing of levels: a group has no template."""
+    if not roles or gang.required or gang.preferred or gang.blocks or gang.role_levels:
+        return gang, ()
+    found = scope(Asks(), sorted(roles.items()))
+    return msgspec.structs.replace(gang, **found.fields()), found.notes
 
 
 def scope(whole: Asks, roles: Sequence[tuple[str, Asks]]) -> Scope:

@@ -8,9 +8,11 @@ from which a PodGroup copies its policy (it is looked up where the copy is missi
 
 from __future__ import annotations
 
+import msgspec
+
 from gangpool.core.model import Level
 from gangpool.objects.pod import Pod
-from gangpool.workloads import fields, subject
+from gangpool.workloads import fields, levels, subject
 from gangpool.workloads.base import Context, Finding, GangOf, Object, PodLink
 from gangpool.workloads.dialect import Reader, ordinal
 from gangpool.workloads.findings import NOT_SUPPORTED
@@ -70,7 +72,9 @@ def _pod_group(head: Subject, obj: Object, context: Context) -> Reading:
         text = f"has {len(topology)} keys, one is allowed"
         findings.append(head.invalid("spec.schedulingConstraints.topology", text))
     gang = _gang(head.key, spec, "schedulingPolicy", "spec", subject.gang_error(findings))
-    return Reading(namespace=head.namespace, gangs=(gang,), findings=tuple(findings))
+    scope = levels.scope(levels.joined(levels.Asks(required=gang.required), levels.of_object(head)), ())
+    gang = msgspec.structs.replace(gang, **scope.fields())
+    return Reading(namespace=head.namespace, gangs=(gang,), findings=(*findings, *scope.findings(head)))
 
 
 def _gang(key: str, spec: Object, policy: str, base: str, error: str = "") -> GangOf:

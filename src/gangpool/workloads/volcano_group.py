@@ -40,18 +40,18 @@ class VolcanoGroup(Reader):
         blocks: list[tuple[str, Block]] = []
         for path, policy in fields.items(obj, "spec.subGroupPolicy"):
             _policy(head, policy, path, (roles, blocks, findings))
-        asks = levels.network(obj, "spec.networkTopology")
+        scope = levels.scope(levels.joined(levels.network(obj, "spec.networkTopology"), levels.of_object(head)), ())
         gang = GangOf(
             key=f"{head.namespace}/{_owner_key(obj, head)}",
             minimum=max(fields.integer(obj, "spec.minMember", default=1), 1),
             roles=tuple(Role(name, minimum) for name, minimum in roles.items()),
-            required=asks.required,
-            preferred=asks.preferred,
-            blocks=tuple(blocks),
+            required=scope.required,
+            preferred=scope.preferred,
+            blocks=(*scope.blocks, *blocks),
             queue=head.queue(fields.text(obj, "spec.queue")),
             priority_class=fields.text(obj, "spec.priorityClassName"),
         )
-        return Reading(namespace=head.namespace, gangs=(gang,), findings=tuple(findings))
+        return Reading(namespace=head.namespace, gangs=(gang,), findings=(*findings, *scope.findings(head)))
 
     def link(self, pod: Pod) -> PodLink | None:
         """By annotation; task and index where a controller wrote them."""
