@@ -38,15 +38,12 @@ def add_gang(rng: Random, world: Json, name: str, knobs: Knobs) -> None:
     has_blocks = knobs.blocks and not has_roles and chance(rng, 25)
     n_least = rng.randint(1, size) if knobs.elastic and not has_blocks and chance(rng, 30) else size
     labels = {"app": name, "team": rng.choice(["red", "blue"])}
-    rules, notes = _rules(rng, name, world, knobs), {}
+    rules = _rules(rng, name, world, knobs)
     new = gang(f"ml/{name}", [f"{name}-{i}" for i in range(size)], n_least)
     if knobs.levels and chance(rng, 40):
         new["required"] = rng.choice(LEVELS)
-        notes["gangpool.io/required-topology"] = new["required"][-1]
     if has_blocks:
         new["blocks"] = {"size": rng.randint(2, 3), "keys": rng.choice(LEVELS)}
-        notes["gangpool.io/block-size"] = str(new["blocks"]["size"])
-        notes["gangpool.io/block-topology"] = new["blocks"]["keys"][-1]
     if has_roles:
         pods = _pods_of_roles(rng, new, labels, rules, knobs)
     else:
@@ -56,8 +53,9 @@ def add_gang(rng: Random, world: Json, name: str, knobs: Knobs) -> None:
             for i, member in enumerate(new["members"])
         ]
         _dress(rng, pods, knobs)
-    for made in pods:
-        made["metadata"].setdefault("annotations", {}).update(notes)
+    if not has_roles:
+        for made in pods:
+            made["metadata"]["annotations"] = level_notes(new)
     if knobs.gates and chance(rng, 10):
         pods[-1]["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
     if knobs.volumes and chance(rng, 10):
@@ -66,6 +64,17 @@ def add_gang(rng: Random, world: Json, name: str, knobs: Knobs) -> None:
     world["gangs"].append(new)
     if knobs.running_members and chance(rng, 20):
         _let_some_run(rng, world, new)
+
+
+def level_notes(gang: Json) -> dict[str, str]:
+    """The gang's levels as annotations. On a pod they speak for its role, on the group for the whole gang."""
+    notes = {}
+    if gang.get("required"):
+        notes["gangpool.io/required-topology"] = gang["required"][-1]
+    if gang.get("blocks"):
+        notes["gangpool.io/block-size"] = str(gang["blocks"]["size"])
+        notes["gangpool.io/block-topology"] = gang["blocks"]["keys"][-1]
+    return notes
 
 
 def _pods_of_roles(rng: Random, new: Json, labels: Json, rules: Json, knobs: Knobs) -> list[Json]:

@@ -92,7 +92,9 @@ def worlds(draw: st.DrawFn, max_nodes: int = 8, knobs: Knobs | None = None) -> J
 
 
 def world_as_dump(world: Json) -> Json:
-    """The world as a `List`, with the PodGroup of each gang (of Volcano where it has roles)."""
+    """The world as a `List`, with the PodGroup of each gang (of Volcano where it has roles).
+
+    Levels stand on the pods, and on the PodGroup where the gang has roles: there a pod speaks for its role only."""
     groups = [_pod_group(gang) for gang in world["gangs"]]
     items = [*world["nodes"], *world["namespaces"], *groups, *world["pods"], *(world.get("volumes") or [])]
     return {"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items}
@@ -103,6 +105,7 @@ def _pod_group(gang: Json) -> Json:
     group: Json = {"kind": "PodGroup", "metadata": {"namespace": space, "name": name}}
     if not gang.get("roles"):
         return {"apiVersion": "scheduling.x-k8s.io/v1alpha1", **group, "spec": {"minMember": gang["minimum"]}}
+    group["metadata"]["annotations"] = world_gangs.level_notes(gang)
     minima = {role: it["minimum"] for role, it in gang["roles"].items()}
     spec = {"minMember": gang["minimum"], "minTaskMember": minima}
     return {"apiVersion": "scheduling.volcano.sh/v1beta1", **group, "spec": spec}

@@ -103,8 +103,10 @@ def test_a_dump_says_what_the_oracle_reads(here: Json) -> None:
                 pods[member]["labels"].get("scheduling.x-k8s.io/pod-group"),
             )
             assert in_group == ((name, None) if gang.get("roles") else (None, name))
-            assert notes.get("gangpool.io/required-topology") == (gang.get("required") or [None])[-1]
-            assert notes.get("gangpool.io/block-topology") == (gang.get("blocks") or {"keys": [None]})["keys"][-1]
+            levels = groups[name]["metadata"]["annotations"] if gang.get("roles") else notes
+            assert levels.get("gangpool.io/required-topology") == (gang.get("required") or [None])[-1]
+            assert levels.get("gangpool.io/block-topology") == (gang.get("blocks") or {"keys": [None]})["keys"][-1]
+            assert not gang.get("roles") or "gangpool.io/required-topology" not in notes
         for role, it in (gang.get("roles") or {}).items():
             assert groups[name]["spec"]["minTaskMember"][role] == it["minimum"]
             assert all(pods[m]["labels"]["volcano.sh/task-spec"] == role for m in it["members"])
