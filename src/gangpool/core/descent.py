@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from gangpool.core.room import Room
 from gangpool.core.topology import Tree
-from gangpool.core.vec import Ints
+from gangpool.core.vec import Bools, Ints
 
 BULK = 64
 """Above so many children or nodes numpy sorts, below Python does."""
@@ -34,18 +34,31 @@ class Units(Struct, frozen=True):
     broken_sums: list[Ints]
 
 
-def in_blocks(room: Room, size: int, level: int) -> Units:
-    """Block room from below: floor(room / size) in each domain of `level`, summed upwards."""
+def in_blocks(room: Room, size: int, level: int, usable: Bools | None = None) -> Units:
+    """Block room from below: floor(room / size) in each domain of `level`, summed upwards. `usable`: only these
+    domains."""
     tree = room.tree
     whole, broken = room.sums(level) // size, room.broken_sums(level) // size
-    if not tree.all_real[level]:
-        whole, broken = np.where(tree.real[level], whole, 0), np.where(tree.real[level], broken, 0)
+    if usable is not None or not tree.all_real[level]:
+        usable = tree.real[level] if usable is None else tree.real[level] & usable
+        whole, broken = np.where(usable, whole, 0), np.where(usable, broken, 0)
     sums, broken_sums = [whole], [broken]
     for upper in range(level - 1, -1, -1):
         starts = np.array(tree.child[upper][:-1], dtype=np.int64)
         sums.insert(0, np.add.reduceat(sums[0], starts))
         broken_sums.insert(0, np.add.reduceat(broken_sums[0], starts))
     return Units(size, level, sums, broken_sums)
+
+
+def beside_rest(room: Room, units: Units, blocks: int, rest: int, limit: int) -> Units:
+    """The same units, only in those domains of depth `limit` that hold a last block of `rest` members too."""
+    tree, level = room.tree, units.level
+    at = np.arange(len(tree.names[level]))
+    for lower in range(level, limit, -1):
+        at = tree.up_of[lower][at]
+    over = tree.real[level] & (room.sums(level) % units.size >= rest)
+    spare = np.bincount(at, weights=over, minlength=len(tree.names[limit])) > 0
+    return in_blocks(room, units.size, level, ((units.sums[limit] > blocks) | spare)[at])
 
 
 def share(rooms: list[int], n: int) -> list[tuple[int, int]]:

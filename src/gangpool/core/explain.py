@@ -72,7 +72,7 @@ def _best_spot(planner: Planner, ask: Ask) -> tuple[Spot, str]:
     """The domain of the limit that takes most members, and a text with the next best ones."""
     tree, level = ask.tree, max(ask.limit, ask.pin.level)
     if len(ask.parts) == 1:
-        level = max(level, ask.parts[0].level)
+        level = max(level, shared_level(ask.parts[0]))
     first, last = tree.span(ask.pin.level, ask.pin.domain, level)
     total = np.zeros(last - first, dtype=np.int64)
     for part in ask.parts:
@@ -107,7 +107,17 @@ def _fill(planner: Planner, ask: Ask, spot: Spot) -> tuple[int, Part]:
     return placed, failing
 
 
+def shared_level(part: Part) -> int:
+    """The depth at which all members of a part share one domain: its own level, or that of its only block."""
+    return max(part.level, part.block_level if part.n < part.block_size else 0)
+
+
 def _fill_part(planner: Planner, ask: Ask, part: Part, inside: Spot) -> int:
+    depth = shared_level(part)
+    if depth > inside.level:
+        first, last = ask.tree.span(inside.level, inside.domain, depth)
+        rooms = planner.room(part.kind, ask.tree).sums(depth)[first:last] * ask.tree.real[depth][first:last]
+        inside = Spot(depth, first + int(rooms.argmax()))
     if part.kind.coupled:
         done = 0
         while done < part.n:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gangpool.core.ask import Ask, Part, Refusal, Seating
 from gangpool.core.choice import candidates, lowest
-from gangpool.core.descent import Descent, Spot, Units, in_blocks
+from gangpool.core.descent import Descent, Spot, Units, beside_rest, in_blocks
 from gangpool.core.kind import Kind
 from gangpool.core.ledger import Ledger
 from gangpool.core.room import Room, room, within
@@ -92,11 +92,14 @@ class Planner:
         """Whole blocks as units, then what is left over as one smaller block."""
         size, level = part.block_size, part.block_level
         blocks, rest = divmod(part.n, size)
-        if inside.level >= level:
-            spot = lowest(base, part.n, inside.level, inside)
+        limit = max(limit, inside.level)
+        if limit >= level:  # they share a domain of the blocks' level anyway
+            spot = lowest(base, part.n, limit, inside)
             return self.walk(base, spot, part.n, None) if spot else None
         units = in_blocks(base, size, level)
-        spot = lowest(base, blocks, min(limit, level), inside, units)
+        if rest:
+            units = beside_rest(base, units, blocks, rest, limit)
+        spot = lowest(base, blocks, limit, inside, units)
         if spot is None:
             return None
         seats = self.walk(base, spot, blocks, units)
@@ -105,8 +108,6 @@ class Planner:
         mark = self.ledger.mark()
         self.claim(part.kind, *seats)
         left = self.room(part.kind, base.tree)
-        if spot.level < limit:
-            raise AssertionError("a block plan left its domain")
         around = Spot(limit, base.tree.above(spot.level, spot.domain, limit))
         last = lowest(left, rest, level, around)
         tail = None if last is None else self.walk(left, last, rest, None)
@@ -273,7 +274,7 @@ class Planner:
         tree = ask.tree
         taken: list[int] = []
         level_spot = inside
-        if part.level > inside.level or part.block_size:
+        if max(part.level, part.block_level) > inside.level:
             return self._step_levels(ask, part, inside, mask)
         for _ in range(part.n):
             base = self.room(part.kind, tree)
@@ -291,8 +292,9 @@ class Planner:
     def _step_levels(self, ask: Ask, part: Part, inside: Spot, mask: Bools | None) -> Seats | None:
         """The same where the part, or each of its blocks, has a domain of its own level: each is tried in the
         domains of that level, tightest first."""
-        level = part.level or part.block_level
-        size = part.block_size or part.n
+        by_role = part.level > inside.level
+        level, size = (part.level, part.n) if by_role else (part.block_level, part.block_size)
+        blocks = (part.block_size, part.block_level) if by_role else (0, 0)
         left = part.n
         nodes: list[Ints] = []
         while left:
@@ -300,7 +302,8 @@ class Planner:
             base = self.room(part.kind, ask.tree, frozenset(part.kind.matches))
             for spot in candidates(ask.tree, [(base.sums(level) >= n, base.sums(level))], level, inside):
                 mark = self.ledger.mark()
-                seats = self._step(ask, Part(part.kind, n, near=part.near), spot, mask)
+                one = Part(part.kind, n, block_size=blocks[0], block_level=blocks[1], near=part.near)
+                seats = self._step(ask, one, spot, mask)
                 if seats is not None:
                     nodes.append(seats[0])
                     break

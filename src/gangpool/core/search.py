@@ -10,7 +10,6 @@ import numpy as np
 
 from gangpool.core.ask import Ask, Part, Refusal, Seating
 from gangpool.core.descent import Spot
-from gangpool.core.kind import Kind
 from gangpool.core.ledger import Ledger
 from gangpool.core.room import Room, room
 from gangpool.core.tally import Tallies
@@ -20,21 +19,25 @@ from gangpool.core.vec import Ints
 WORK = 40_000
 """Node looks per search: some 2,500 states on 16 nodes (0.1 s), 60 on a pool of 1,280 (well under 20 ms)."""
 LEAST_STATES = 40
+StateKey = tuple[tuple[int, int, tuple[int, ...]], ...]
 MOST_STATES = 2_500
 
 
 class Group:
-    """Members of one part that share a domain of depth `level` (0: none asked): the part, or one block of it."""
+    """Members of one part that share a domain of depth `level` (0: none asked): the part, or one block of it.
+    `size`: how many they are, `wide`: the depth at which all blocks of the part share a domain, `peers`: those."""
 
-    __slots__ = ("inside", "kind", "left", "level", "part", "taken")
+    __slots__ = ("inside", "kind", "left", "level", "part", "peers", "size", "taken", "wide")
 
-    def __init__(self, part: int, kind: Kind, left: int, level: int, inside: Spot) -> None:
-        self.part = part
-        self.kind = kind
-        self.left = left
+    def __init__(self, number: int, part: Part, size: int, level: int, inside: Spot) -> None:
+        self.part = number
+        self.kind = part.kind
+        self.size = self.left = size
         self.level = level
+        self.wide = part.level
         self.inside = inside
         self.taken: list[int] = []
+        self.peers: list[Group] = [self]
 
 
 class OutOfBudget(Exception):
@@ -59,7 +62,7 @@ class Search:
         try:
             for spot in self._spots(ask, rooms):
                 groups = [g for number, part in enumerate(ask.parts) for g in groups_of(number, part, ask, spot)]
-                self._seen: set[tuple[tuple[int, tuple[int, ...]], ...]] = set()
+                self._seen: set[StateKey] = set()
                 if self._extend(ask, groups):
                     return seating(ask, groups)
         except OutOfBudget:
@@ -109,6 +112,8 @@ class Search:
         tree, inside = ask.tree, group.inside
         if group.taken and group.level > inside.level:
             return tree.nodes(group.level, tree.dom[group.level][group.taken[0]])
+        if group.wide > inside.level and (begun := [g.taken[0] for g in group.peers if g.taken]):
+            return tree.nodes(group.wide, tree.dom[group.wide][begun[0]])
         return tree.nodes(inside.level, inside.domain)
 
     def _could_hold(self, ask: Ask, group: Group) -> bool:
@@ -133,11 +138,14 @@ def groups_of(number: int, part: Part, ask: Ask, spot: Spot) -> list[Group]:
     """The groups of one part inside a domain."""
     inside = part.pin if part.pin.level > spot.level else spot
     if not part.block_size:
-        return [Group(number, part.kind, part.n, part.level, inside)]
+        return [Group(number, part, part.n, part.level, inside)]
     sizes = [part.block_size] * (part.n // part.block_size)
     if part.n % part.block_size:
         sizes.append(part.n % part.block_size)
-    return [Group(number, part.kind, size, max(part.block_level, part.level), inside) for size in sizes]
+    groups = [Group(number, part, size, max(part.block_level, part.level), inside) for size in sizes]
+    for group in groups:
+        group.peers = groups
+    return groups
 
 
 def first_of_each(groups: list[Group]) -> list[Group]:
@@ -153,9 +161,9 @@ def first_of_each(groups: list[Group]) -> list[Group]:
     return chosen
 
 
-def key_of(groups: list[Group]) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """A state without the order of events, blocks of a part in any order."""
-    return tuple(sorted((g.part, tuple(sorted(g.taken))) for g in groups))
+def key_of(groups: list[Group]) -> StateKey:
+    """A state without the order of events, blocks of one size in any order."""
+    return tuple(sorted((g.part, g.size, tuple(sorted(g.taken))) for g in groups))
 
 
 def seating(ask: Ask, groups: list[Group]) -> Seating:
