@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from gangpool.core.model import NodeFacts
-from gangpool.core.presets import domain_path, used_keys
+from gangpool.core.pool import Pool
+from gangpool.core.presets import domain_path, pool_levels, used_keys
 from gangpool.intake.amounts import amounts_text
 from gangpool.intake.answer import DomainEntry
 
@@ -47,6 +48,31 @@ def tree(nodes: Iterable[NodeFacts], styles: Mapping[str, Sequence[str]]) -> Tre
     return TreeAnswer(TREE_SCHEMA, tuple(_node(node, levels) for node in facts))
 
 
+def tree_of(pool: Pool) -> TreeAnswer:
+    """The tree that the scheduler uses where a workload names no levels of its own."""
+    forest = pool.forest
+    levels = forest.tree(forest.default_keys())
+    style = _default_style(pool)
+    nodes = []
+    for i, facts in pool.ledger.alive():
+        path = tuple(DomainEntry(level, domain) for level, domain in levels.path_of(i))
+        nodes.append(_entry(facts, style if path else None, path))
+    return TreeAnswer(TREE_SCHEMA, tuple(nodes))
+
+
+def _default_style(pool: Pool) -> str:
+    """Where the levels come from: the configuration, objects, or a preset."""
+    forest = pool.forest
+    if forest.levels is not None:
+        return "configured"
+    if forest.hypernodes:
+        return "hypernodes"
+    if len(forest.topologies) == 1:
+        return next(iter(forest.topologies))
+    found = pool_levels(facts.labels for _, facts in pool.ledger.alive())
+    return found[0] if found else ""
+
+
 def _node(node: NodeFacts, levels: Mapping[str, Sequence[str]]) -> TreeNode:
     style: str | None = None
     domains: tuple[DomainEntry, ...] = ()
@@ -55,5 +81,9 @@ def _node(node: NodeFacts, levels: Mapping[str, Sequence[str]]) -> TreeNode:
         if path:
             style, domains = name, tuple(DomainEntry(key, domain) for key, domain in path)
             break
+    return _entry(node, style, domains)
+
+
+def _entry(node: NodeFacts, style: str | None, domains: tuple[DomainEntry, ...]) -> TreeNode:
     memory_bytes = node.allocatable.get("memory")
-    return TreeNode(node.name, style, domains, style is None, memory_bytes, amounts_text(node.allocatable))
+    return TreeNode(node.name, style, domains, not domains, memory_bytes, amounts_text(node.allocatable))

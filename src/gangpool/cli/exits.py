@@ -1,0 +1,23 @@
+"""Exit codes of every command, as the machine interface promises them. Commands return one of these."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """What a script learns without reading a word."""
+
+    OK = 0
+    ERROR = 1
+    """Something went wrong."""
+    USAGE = 2
+    """Wrong usage, or an input that cannot be read."""
+    NO = 3
+    """The answer is "no": nothing placed, a text refused, a check failed."""
+    TIMEOUT = 4
+    FORBIDDEN = 5
+    INTERRUPTED = 130
+    """Ctrl-C; what a shell reports for SIGINT."""
+    BROKEN_PIPE = 141
+    """The reader went away (`| head`); what a shell reports for SIGPIPE."""
