@@ -40,8 +40,8 @@ class Cycle:
                 why = self._plan(unit, seats)
                 if why is None:
                     continue
-                if isinstance(why, Refusal) and any(p.kind.attracts for p in why.ask.parts):
-                    again.append(unit)  # a member placed later in this cycle may be what it wants to be near
+                if isinstance(why, Refusal) and is_helped(why.ask):
+                    again.append(unit)  # a member placed later in this cycle may be what it waits for
                 waits.append((unit, why))
             if len(seats) == before or not again:
                 break
@@ -69,26 +69,31 @@ class Cycle:
     def _seat_extras(self, unit: Unit, needs: Needs, seats: list[Seat]) -> Refusal | None:
         """Members above the minimum: as many as fit, one batch after another, one by one where rules couple them."""
         refusal: Refusal | None = None
-        for batch in extras(self.pool, unit, needs):
-            while batch.members:
-                n = min(len(batch.members), self._room_for(needs, batch))
-                if n == 0:
-                    refusal = refusal or Refusal(self._ask(unit, needs, [batch.first(1).part]), is_proved=True)
+        needs.batches = []  # the minimum runs: from here on a reason counts the members that it is about
+        left = extras(self.pool, unit, needs)
+        while left:
+            batch = left.pop(0)
+            n = min(len(batch.members), self._room_for(needs, batch))
+            failed: Refusal | None = Refusal(self._ask(unit, needs, [batch.first(1).part]), is_proved=True)
+            for k in dict.fromkeys((n, 1)) if n else ():
+                failed = self._seat(unit, needs, [batch.first(k)], seats)
+                if failed is None:
+                    n = k
                     break
-                failed = self._seat(unit, needs, [batch.first(n)], seats)
-                if failed is not None and n > 1:
-                    failed = self._seat(unit, needs, [batch.first(1)], seats)
-                    n = 1
-                if failed is not None:
-                    refusal = refusal or failed
-                    break
-                batch = batch.rest(n)
+            if failed is not None:
+                refusal = refusal or failed
+                continue
+            if n < len(batch.members):
+                left.insert(0, batch.rest(n))
+            if batch.part.level or batch.part.block_size or (needs.limit and not needs.pin.level):
+                needs.left = [member for later in left for member in later.members]
+                left = extras(self.pool, unit, needs)  # those seated now hold others to their domain
         return refusal
 
     def _room_for(self, needs: Needs, batch: Batch) -> int:
         part = batch.part
         if part.kind.coupled or part.block_size or part.level:
-            return min(1, len(batch.members)) if not part.block_size else part.n
+            return part.block_size or 1
         base = self.planner.room(part.kind, needs.tree)
         inside = part.pin if part.pin.level >= needs.pin.level else needs.pin
         return int(base.sums(inside.level)[inside.domain])
@@ -144,16 +149,16 @@ class Cycle:
         found = self._refused.get(key)
         if found is None:
             return False
-        affine = any(part.kind.attracts for part in ask.parts)
-        return found[0] == (self.pool.ledger.version if affine else self.pool.ledger.grow_version)
+        return found[0] == self._stamp(ask)
 
     def _remember(self, key: AskKey, refusal: Refusal) -> None:
-        ledger = self.pool.ledger
-        affine = any(part.kind.attracts for part in refusal.ask.parts)
         if len(self._refused) > 10_000:
             self._refused.clear()
-        stamp = ledger.version if affine else ledger.grow_version
-        self._refused[key] = (stamp, -1 if refusal.is_proved else refusal.budget)
+        self._refused[key] = (self._stamp(refusal.ask), -1 if refusal.is_proved else refusal.budget)
+
+    def _stamp(self, ask: Ask) -> int:
+        """A refusal holds until this moves."""
+        return self.pool.ledger.version if is_helped(ask) else self.pool.ledger.grow_version
 
     def _wait(self, unit: Unit, why: Reason | Refusal) -> Wait:
         members: tuple[Member, ...] = tuple(sorted(unit.waiting.values(), key=lambda m: (m.rank, m.name)))
@@ -173,6 +178,11 @@ class Cycle:
 def spread_out(nodes: Ints, counts: Ints) -> list[int]:
     """One slot per member, in the order of ranks."""
     return [i for i, k in zip(nodes.tolist(), counts.tolist(), strict=True) for _ in range(k)]
+
+
+def is_helped(ask: Ask) -> bool:
+    """Others that are placed may make room for this ask: near them, or by raising the least of a spread."""
+    return any(part.kind.attracts or part.kind.spreads for part in ask.parts)
 
 
 def ask_key(ask: Ask) -> AskKey:

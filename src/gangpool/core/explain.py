@@ -70,10 +70,11 @@ def _next_step(ask: Ask, spot: Spot) -> str:
 
 def _best_spot(planner: Planner, ask: Ask) -> tuple[Spot, str]:
     """The domain of the limit that takes most members, and a text with the next best ones."""
-    tree, level = ask.tree, max(ask.limit, ask.pin.level)
+    tree, pin, level = ask.tree, ask.pin, ask.limit
     if len(ask.parts) == 1:
-        level = max(level, shared_level(ask.parts[0]))
-    first, last = tree.span(ask.pin.level, ask.pin.domain, level)
+        pin, level = inner(tree, pin, ask.parts[0].pin), max(level, shared_level(ask.parts[0]))
+    level = max(level, pin.level)
+    first, last = tree.span(pin.level, pin.domain, level)
     total = np.zeros(last - first, dtype=np.int64)
     for part in ask.parts:
         sums = planner.room(part.kind, tree).sums(level)[first:last]
@@ -83,7 +84,7 @@ def _best_spot(planner: Planner, ask: Ask) -> tuple[Spot, str]:
         total += np.minimum(sums, part.n)
     total[~tree.real[level][first:last]] = -1
     order = np.argsort(-total, kind="stable")
-    best = Spot(level, first + int(order[0])) if len(order) else ask.pin
+    best = Spot(level, first + int(order[0])) if len(order) else pin
     if level == 0 or last - first < 2 or ask.is_single:
         return best, ""
     others = [p for p in order[1:MOST_DOMAINS].tolist() if total[p] > 0]

@@ -76,7 +76,7 @@ class Planner:
         return walk.result()
 
     def _choose_near(self, base: Room, part: Part, limit: int, inside: Spot) -> Seats | None:
-        """Back to the domain of a running member: the lowest one around it that holds them all."""
+        """Back to the domain of a running member: the lowest one around it that holds them all, else anywhere."""
         tree = base.tree
         for level in range(tree.depth, max(limit, inside.level) - 1, -1):
             domain = tree.dom[level][part.near]
@@ -86,7 +86,8 @@ class Planner:
                 walk = Descent(base)
                 walk.take(Spot(level, domain), part.n)
                 return walk.result()
-        return None
+        spot = lowest(base, part.n, limit, inside) if tree.dom[inside.level][part.near] == inside.domain else None
+        return None if spot is None else self.walk(base, spot, part.n, None)
 
     def _choose_blocks(self, base: Room, part: Part, limit: int, inside: Spot) -> Seats | None:
         """Whole blocks as units, then what is left over as one smaller block."""
