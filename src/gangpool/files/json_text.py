@@ -51,7 +51,7 @@ def documents(name: str, text: str) -> Iterator[Document]:
 def is_too_deep(value: Any) -> bool:
     """Are lists and objects nested beyond `DEPTH_MAX`? Level by level, without recursion; O(values)."""
     level = [value]
-    for _ in range(DEPTH_MAX + 1):
+    for _ in range(DEPTH_MAX):
         below: list[Any] = []
         for item in level:
             if isinstance(item, dict):

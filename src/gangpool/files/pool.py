@@ -226,6 +226,8 @@ def _unreadable(file: str, data: bytes | bytearray, error: Exception) -> InputEr
     """The decoder's error with the line in place of the byte."""
     if isinstance(error, RecursionError):
         return InputError(file, "", _TOO_DEEP)
+    if isinstance(error, msgspec.ValidationError):
+        return InputError(file, "", f"not a List of Kubernetes objects: {wrong_type(error)}")
     found = _BYTE.search(str(error))
     cause = _BYTE.sub("", str(error)).removeprefix("JSON is malformed: ")
     if "truncated" in cause:
