@@ -22,7 +22,7 @@ from gangpool.intake.config import Config
 from gangpool.intake.failure import IntakeError
 from gangpool.intake.load import PoolItem
 from gangpool.objects.pod import Pod
-from gangpool.sim.shape import ShapeError, is_shape, parse_shape
+from gangpool.sim.shape import ShapeError, is_shape, nodes, read_shape
 
 NO_CLUSTER = "the live cluster needs the API client, which comes with a later version; give --pool"
 
@@ -34,7 +34,7 @@ def pool_items(pool: str | None) -> Iterator[PoolItem]:
     if pool == "-" or os.path.exists(pool) or not is_shape(pool):
         return _dumped(read_pool(pool))
     try:
-        return iter(parse_shape(pool))
+        return nodes(read_shape(pool))
     except ShapeError as error:
         raise click.BadParameter(str(error), param_hint="--pool") from None
 

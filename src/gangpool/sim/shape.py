@@ -10,6 +10,7 @@ PCI addresses are placeholders in the right form.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -17,8 +18,8 @@ from msgspec import Struct
 from gangpool.objects import quantity
 from gangpool.objects.books import is_measured
 
-NODES_MAX = 1_000_000
-"""More is a slip of the keyboard, and a million annotated nodes already need several GiB."""
+NODES_MAX = 200_000
+"""More is a slip of the keyboard: the largest pool that is measured has 128,000, and these need about 1 GiB."""
 
 CARDS_MAX = 16
 """The largest boards have so many, and the placeholder addresses end there."""
@@ -95,7 +96,7 @@ def parse_shape(text: str) -> list[dict[str, Any]]:
     >>> [node["metadata"]["name"] for node in parse_shape("h100:2")]
     ['node-0000', 'node-0001']
     """
-    return nodes(read_shape(text))
+    return list(nodes(read_shape(text)))
 
 
 def read_shape(text: str) -> PoolShape:
@@ -128,8 +129,8 @@ def read_shape(text: str) -> PoolShape:
     return PoolShape(board, n_nodes, sizes["leaf"], sizes["spine"], labels, resources)
 
 
-def nodes(shape: PoolShape) -> list[dict[str, Any]]:
-    """Node objects `node-0000…`, in the order of the fabric: `leaf-0…` under `spine-0…`."""
+def nodes(shape: PoolShape) -> Iterator[dict[str, Any]]:
+    """Node objects `node-0000…` one by one, in the order of the fabric: `leaf-0…` under `spine-0…`."""
     board = shape.board
     resources = {
         "cpu": str(board.cpus),
@@ -146,7 +147,6 @@ def nodes(shape: PoolShape) -> list[dict[str, Any]]:
     }
     devices = _devices(board, _units(resources[CARD_RESOURCE]), _units(resources[PORT_RESOURCE]))
     width = max(4, len(str(shape.nodes - 1)))
-    made: list[dict[str, Any]] = []
     for number in range(shape.nodes):
         name = f"node-{number:0{width}}"
         leaf = number // shape.leaf
@@ -159,8 +159,7 @@ def nodes(shape: PoolShape) -> list[dict[str, Any]]:
         }
         annotations = {DEVICES_ANNOTATION: devices.replace("@", f"{number:08x}")}
         metadata = {"name": name, "labels": labels, "annotations": annotations}
-        made.append({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": status})
-    return made
+        yield {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": status}
 
 
 def _devices(board: Board, n_cards: int, n_units: int) -> str:
