@@ -174,13 +174,14 @@ class Forest:
 
     def _build(self, keys: tuple[str, ...]) -> Tree:
         facts = self._ledger.facts
-        if keys and keys[0].startswith("tier:"):
+        if any(key.startswith("tier:") for key in keys):
             return self._hyper_tree(keys)
         paths = [None if f is None else _path(f.labels, keys) for f in facts]
         return Tree(keys, paths, len(facts))
 
     def _hyper_tree(self, keys: tuple[str, ...]) -> Tree:
-        """HyperNodes as levels `tier:N`, widest first; a node is in the HyperNode of a tier that holds it."""
+        """HyperNodes as levels `tier:N`, widest first; a node is in the HyperNode of a tier that holds it. Label
+        keys that a gang names beside them stay what they are."""
         parent: dict[str, str] = {}
         for hyper in sorted(self.hypernodes.values(), key=lambda h: (-h.tier, h.name)):
             for child in hyper.children:
@@ -199,7 +200,10 @@ class Forest:
             while name and name in self.hypernodes and self.hypernodes[name].tier not in by_tier:
                 by_tier[self.hypernodes[name].tier] = name
                 name = parent.get(name, "")
-            paths.append(tuple(by_tier.get(int(key[5:])) for key in keys))
+            labels = facts.labels
+            paths.append(
+                tuple(by_tier.get(int(k[5:])) if k.startswith("tier:") else labels.get(k) or None for k in keys)
+            )
         return Tree(keys, paths, len(self._ledger.facts))
 
     def default_keys(self) -> tuple[str, ...]:
