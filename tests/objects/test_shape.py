@@ -68,8 +68,8 @@ def test_selectors_each_stand_by_themselves() -> None:
     assert found.node_selectors == (
         ((Requirement("gpu", "In", ("h100",)),),),
         ((Requirement("zone", "In", ("a",)),), ()),
-        volume,
     )
+    assert found.held_to == (volume,)
 
 
 def test_preferred_nodes_leave_out_what_asks_nothing() -> None:

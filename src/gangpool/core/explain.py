@@ -193,7 +193,7 @@ def _left_out(planner: Planner, ask: Ask, part: Part, spot: Spot) -> str:
     """Nodes of the pool that cannot take the member for other causes than room, with counts."""
     ledger, kind = planner.ledger, part.kind
     here = _inside(planner, ask.tree, ask.pin)
-    selectors = ledger.columns.filter(kind.shape.node_selectors, None).mask
+    selectors = ledger.columns.filter(kind.shape.node_selectors + kind.shape.held_to, None).mask
     causes: dict[str, int] = {}
     mismatched = int((here & ~selectors).sum())
     if mismatched:
@@ -235,7 +235,7 @@ def taint_words(taint: str) -> str:
 def selector_text(kind: Kind) -> str:
     """The node selectors of a kind in words."""
     shown = []
-    for selector in kind.shape.node_selectors:
+    for selector in kind.shape.node_selectors + kind.shape.held_to:
         terms = [" and ".join(_requirement_text(r) for r in term) for term in selector if term]
         shown.append(" or ".join(terms) if terms else "an empty node selector")
     return ", ".join(shown)[:300]

@@ -301,7 +301,7 @@ class Ledger:
 
     def filter_of(self, shape: Shape) -> Filter:
         """Nodes that selectors and taints let this shape onto, up to date."""
-        return self.columns.filter(shape.node_selectors, shape.tolerations, shape.avoid_soft_taints)
+        return self.columns.filter(shape.node_selectors + shape.held_to, shape.tolerations, shape.avoid_soft_taints)
 
     def notes(self, here: Bools) -> dict[str, int]:
         """What nodes say about themselves that keeps members away (`NodeFacts.notes`), with counts."""

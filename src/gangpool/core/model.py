@@ -87,14 +87,16 @@ class Spread(Struct, frozen=True, gc=False):
     min_domains: int = 1
     honor_affinity: bool = True
     honor_taints: bool = False
+    wished: bool = False
+    """A preference that is tried as a rule (`soft`): other constraints do not ask its key of a node."""
 
 
 class Shape(Struct, frozen=True):
     """What one member asks for; equal for all members of one template, interned by the ledger.
 
     `requests`: sorted (resource, amount) with amount > 0, `pods` included; the kubelet's books (largest of
-    running sum and init peaks, overhead added). `node_selector`: nodeSelector, required node affinity, volumes
-    and nodeName, each a NodeSelector of its own, all of which must hold. `preferred`: (weight, requirements).
+    running sum and init peaks, overhead added). `node_selectors`: nodeSelector, required node affinity and nodeName,
+    each a NodeSelector of its own, all of which must hold. `preferred`: (weight, requirements).
     `soft_terms`: (weight, term), negative for anti-affinity. `host_ports`: (host IP, protocol, port)."""
 
     requests: tuple[tuple[str, int], ...]
@@ -106,6 +108,9 @@ class Shape(Struct, frozen=True):
     soft_terms: tuple[tuple[int, Term], ...] = ()
     spread: tuple[Spread, ...] = ()
     host_ports: tuple[tuple[str, str, int], ...] = ()
+    held_to: tuple[NodeSelector, ...] = ()
+    """More selectors that must hold, but not the pod's own (volumes; preferences while they are tried): a spread
+    counts the domains that they leave out."""
     avoid_soft_taints: bool = False
     """PreferNoSchedule taints keep away too: set by the core while it tries preferences, never by an edge."""
 

@@ -122,12 +122,15 @@ def spread_mask(ledger: Ledger, kind: Kind, spread: SpreadRule) -> Bools:
 
 
 def eligible_for(ledger: Ledger, kind: Kind, spread: SpreadRule) -> Bools:
-    """Nodes that count as part of a domain for a spread constraint."""
+    """Nodes that count as part of a domain for a spread constraint: by the pod's own selectors, not by its volumes,
+    and with the keys of all its hard constraints."""
     shape, rule = kind.shape, spread.rule
     mask = ledger.columns.filter(
         shape.node_selectors if rule.honor_affinity else (),
         shape.tolerations if rule.honor_taints else None,
     ).mask.copy()
     for other in kind.spreads:
+        if other.rule.wished and other is not spread:
+            continue
         mask &= other.column.of.view >= 0
     return mask

@@ -24,7 +24,7 @@ def variants(shape: Shape, labels: Pairs, with_taints: bool) -> tuple[Shape, ...
             wishes.append(Wish(-weight, apart=term))
         elif not matches(term.selector, own):
             wishes.append(Wish(weight, near=term))
-    wishes += [Wish(1, spread=replace(rule, hard=True)) for rule in shape.spread if not rule.hard]
+    wishes += [Wish(1, spread=replace(rule, hard=True, wished=True)) for rule in shape.spread if not rule.hard]
     if with_taints:
         wishes.append(Wish(0, taints=True))
     if not wishes:
@@ -49,7 +49,7 @@ class Wish(Struct, frozen=True):
 def _with(shape: Shape, wishes: list[Wish]) -> Shape:
     return replace(
         shape,
-        node_selectors=(*shape.node_selectors, *((w.node,) for w in wishes if w.node)),
+        held_to=(*shape.held_to, *((w.node,) for w in wishes if w.node)),
         affinity=(*shape.affinity, *(w.near for w in wishes if w.near)),
         anti_affinity=(*shape.anti_affinity, *(w.apart for w in wishes if w.apart)),
         spread=(*(rule for rule in shape.spread if rule.hard), *(w.spread for w in wishes if w.spread)),

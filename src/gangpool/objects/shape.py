@@ -3,7 +3,7 @@
 Called by intake for every pod. Equal templates give the identical Shape object, and cost one encoding of what the
 shape depends on and one look-up. What the API server would refuse raises ObjectError with the path of the field.
 
-A shape says nothing of the pod's own node: `spec.nodeName`, volumes and the like come in as `more_selectors`.
+A shape says nothing of the pod's own node; what volumes hold it to comes in as `more_selectors`.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def _shape(pod: Pod, placed: bool, more_selectors: tuple[NodeSelector, ...]) -> 
         return shape
     return msgspec.structs.replace(
         shape,
-        node_selectors=(*_node_selectors(pod, affinity.nodeAffinity), *more_selectors),
+        node_selectors=_node_selectors(pod, affinity.nodeAffinity),
+        held_to=more_selectors,
         tolerations=_tolerations(pod.spec.tolerations or ()),
         preferred=_preferred(affinity.nodeAffinity),
         spread=spreads(pod),

@@ -1,0 +1,83 @@
+"""Worlds in which gangpool was wrong once, each as small as it goes, with its story. Judged by the oracle too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.judged.judging import missed, objections, plan
+from tests.oracle.world_parts import CARD, ZONE, gang, node, pod, selector, spread, world
+
+Json = dict[str, Any]
+
+
+def placed(here: Json) -> dict[str, str]:
+    """Pod name to node; fails where the oracle objects."""
+    outcome = plan(here)
+    assert objections(outcome) == []
+    assert missed(outcome) == []
+    return {key.split("/")[1]: at for key, at in outcome.seats.items()}
+
+
+def group(name: str, n: int, cards: int = 0, **spec: Any) -> list[Json]:
+    """The pods of a gang of scheduler-plugins."""
+    labels = {"app": name, "scheduling.x-k8s.io/pod-group": name}
+    asks = {CARD: str(cards)} if cards else {}
+    return [pod(f"{name}-{i}", asks, labels, **spec) for i in range(n)]
+
+
+def volume_in(zone: str) -> list[Json]:
+    """Claim `data`, bound to a volume that only one zone reaches."""
+    where = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
+    named: Json = {"namespace": "ml", "name": "data"}
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": named,
+            "spec": {"volumeName": "pv"},
+            "status": {"phase": "Bound"},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": "pv"},
+            "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [where]}}},
+            "status": {"phase": "Bound"},
+        },
+    ]
+
+
+def test_a_volume_does_not_narrow_what_a_spread_counts() -> None:
+    """1. Two zones; three members that spread over zones with a skew of at most 2. 2. Their volume is reached from
+    zone b only. 3. Zone a counts all the same (only the pod's own selectors leave a zone out), so that a third
+    member in b would be 3 above it: the gang waits. It was placed, as if zone a were not there."""
+    claim: Json = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+    rule: Json = {"topologySpreadConstraints": [spread(ZONE, selector(app="g"), 2)]}
+    nodes = [node("a", {ZONE: "a"}), node("b", {ZONE: "b"})]
+    members = group("g", 3, **claim, **rule)
+    here = world(nodes, members, [gang("ml/g", ["g-0", "g-1", "g-2"])], volumes=volume_in("b"))
+    assert placed(here) == {}
+    here["gangs"][0]["minimum"] = 2
+    assert placed(here) == {"g-0": "b", "g-1": "b"}
+
+
+def test_a_preference_does_not_narrow_what_a_spread_counts() -> None:
+    """1. Four members that spread over zones with a skew of 1, and would rather be in zone a. 2. A preference is
+    tried as if it were required; zone b was then left out of the count and all four went to a."""
+    wish = {"weight": 1, "preference": {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["a"]}]}}
+    near: Json = {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}}}
+    rule: Json = {"topologySpreadConstraints": [spread(ZONE, selector(app="g"))]}
+    nodes = [node("a", {ZONE: "a"}), node("b", {ZONE: "b"})]
+    here = world(nodes, group("g", 4, 1, **near, **rule), [gang("ml/g", [f"g-{i}" for i in range(4)])])
+    assert sorted(placed(here).values()) == ["a", "a", "b", "b"]
+
+
+def test_a_wished_spread_does_not_narrow_what_a_required_one_counts() -> None:
+    """1. Members must spread over zones and would like to over racks. 2. Zone b has no racks. 3. A required spread
+    counts the nodes that have its own key; the wished one's key was asked of them too, zone b was not counted, and
+    all members went to zone a."""
+    rules = [spread(ZONE, selector(app="g")), spread("rack", selector(app="g"), whenUnsatisfiable="ScheduleAnyway")]
+    nodes = [node("a1", {ZONE: "a", "rack": "a1"}), node("a2", {ZONE: "a", "rack": "a2"}), node("b", {ZONE: "b"})]
+    members = group("g", 4, 1, topologySpreadConstraints=rules)
+    here = world(nodes, members, [gang("ml/g", [f"g-{i}" for i in range(4)])])
+    assert sorted(at[0] for at in placed(here).values()) == ["a", "a", "b", "b"]
