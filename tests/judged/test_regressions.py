@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.judged.judging import missed, objections, plan
-from tests.oracle.world_parts import CARD, ZONE, gang, node, pod, selector, spread, world
+from tests.oracle.world_parts import CARD, HOSTNAME, RACK, ZONE, gang, node, pod, selector, spread, world
 
 Json = dict[str, Any]
 
@@ -23,6 +23,21 @@ def group(name: str, n: int, cards: int = 0, **spec: Any) -> list[Json]:
     labels = {"app": name, "scheduling.x-k8s.io/pod-group": name}
     asks = {CARD: str(cards)} if cards else {}
     return [pod(f"{name}-{i}", asks, labels, **spec) for i in range(n)]
+
+
+def tasks(name: str, **roles: tuple[int, int, Json]) -> tuple[list[Json], Json]:
+    """Pods and gang of a Volcano group; roles are (minimum, members, spec with `asks`). All minima are the gang's."""
+    pods: list[Json] = []
+    split: dict[str, Json] = {}
+    for role, (least, n, spec) in roles.items():
+        labels = {"app": name, "volcano.sh/task-spec": role}
+        names = [f"{name}-{role}-{i}" for i in range(n)]
+        pods += [pod(member, labels=labels, **spec) for member in names]
+        split[role] = {"members": names, "minimum": least}
+    for made in pods:
+        made["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": name}
+    least = sum(role["minimum"] for role in split.values())
+    return pods, gang(f"ml/{name}", [made["metadata"]["name"] for made in pods], least, roles=split)
 
 
 def volume_in(zone: str) -> list[Json]:
@@ -81,3 +96,21 @@ def test_a_wished_spread_does_not_narrow_what_a_required_one_counts() -> None:
     members = group("g", 4, 1, topologySpreadConstraints=rules)
     here = world(nodes, members, [gang("ml/g", [f"g-{i}" for i in range(4)])])
     assert sorted(at[0] for at in placed(here).values()) == ["a", "a", "b", "b"]
+
+
+def test_a_trial_that_failed_leaves_no_trace_in_the_next_domain() -> None:
+    """1. A gang of two kinds must share a zone. 2. Its narrower rack passes every bound, is tried first, and fails.
+    3. The room of the zone was still read as it was during that trial: too small, and the gang was refused with a
+    proof although it fits."""
+    few, many = {"asks": {CARD: "1", "cpu": "3"}}, {"asks": {CARD: "4", "cpu": "1"}}
+    members, whole = tasks("g", master=(2, 2, few), worker=(3, 3, many))
+    whole["required"] = [ZONE]
+    nodes = [
+        node("n1", {ZONE: "a"}, {CARD: "2"}),
+        node("n2", {ZONE: "a", RACK: "a2"}, {"cpu": "8500m"}),
+        node("n3", {ZONE: "a", RACK: "a2"}),
+        *(node(name, {HOSTNAME: ""}, {CARD: "", "cpu": "", "memory": "", "pods": ""}) for name in ("n0", "n4")),
+    ]
+    runs = pod("other", {CARD: "2", "cpu": "2"}, on="n2", namespace="ops", schedulerName="default-scheduler")
+    found = placed(world(nodes, [runs, *members], [whole]))
+    assert [found[f"g-master-{i}"] for i in range(2)] == ["n1", "n1"]

@@ -136,12 +136,10 @@ class Planner:
     # ---- several kinds, or coupled ones
 
     def _seat_many(self, ask: Ask) -> Seating | Refusal:
-        own = frozenset(m for part in ask.parts for m in part.kind.matches)
-        rooms = [self.room(part.kind, ask.tree, own) for part in ask.parts]
         tried = 0
         passed = 0
         for level in range(ask.tree.depth, max(ask.limit, ask.pin.level) - 1, -1):
-            fits = self.bounds(ask, rooms, level)
+            fits = self.bounds(ask, self._bounding_rooms(ask), level)
             for spot in candidates(ask.tree, fits, level, ask.pin):
                 passed += 1
                 if passed > TRIES_PER_LEVEL * (ask.tree.depth - level + 1):
@@ -152,7 +150,12 @@ class Planner:
                     return seating
         if not passed:
             return Refusal(ask, is_proved=True)
-        return self.search.run(ask, rooms, tried)
+        return self.search.run(ask, self._bounding_rooms(ask), tried)
+
+    def _bounding_rooms(self, ask: Ask) -> list[Room]:
+        """Upper bounds for each part. They follow the ledger, so every trial calls for new ones."""
+        own = frozenset(m for part in ask.parts for m in part.kind.matches)
+        return [self.room(part.kind, ask.tree, own) for part in ask.parts]
 
     def bounds(self, ask: Ask, rooms: list[Room], level: int) -> list[tuple[Bools, Ints]]:
         """Per bound (domains that pass, room): each part alone, and all parts as if each asked only the least of
