@@ -7,9 +7,13 @@ the live scheduler alike.
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from gangpool.core.ask import Ask, Part, Refusal, Seating
+from gangpool.core.composition import other_choices
 from gangpool.core.explain import reason_for
 from gangpool.core.gang import Planner
+from gangpool.core.kind import Kind
 from gangpool.core.model import Member, Plan, Reason, Seat, Wait
 from gangpool.core.needs import Batch, Needs, extras, needs_of
 from gangpool.core.pool import Pool, Unit
@@ -17,6 +21,9 @@ from gangpool.core.ready import why_held_back, why_not_ready
 from gangpool.core.vec import Ints
 
 AskKey = tuple[object, ...]
+
+MOST_SEARCHES = 3
+"""Searches that may end without an answer before no other members are tried for a minimum."""
 
 
 class Cycle:
@@ -59,12 +66,35 @@ class Cycle:
             return needs
         if needs.batches:
             refusal = self._seat(unit, needs, needs.batches, seats)
+            if refusal is not None and needs.left:
+                needs, refusal = self._seat_others(unit, needs, refusal, seats)
             if refusal is not None:
                 return refusal
         refusal = self._seat_extras(unit, needs, seats)
         if refusal is None and unit.waiting:
             return why_held_back(unit.waiting.values(), len(unit.waiting) + len(unit.seated))
         return refusal
+
+    def _seat_others(
+        self, unit: Unit, needs: Needs, refusal: Refusal, seats: list[Seat]
+    ) -> tuple[Needs, Refusal | None]:
+        """Seat other members as the minimum, where it leaves a choice; the refusal of the first that could fit."""
+
+        def most(kind: Kind, beside: list[Kind]) -> int:
+            return self.planner.most(kind, beside, self._ask(unit, needs, []))
+
+        found = other_choices(self.pool, unit, needs, most)
+        refusals = [refusal]
+        for choice in found.needs:
+            failed = self._seat(unit, choice, choice.batches, seats)
+            if failed is None:
+                return choice, None
+            refusals.append(failed)
+            if sum(not one.is_proved for one in refusals) >= MOST_SEARCHES:
+                break
+        is_proved = found.is_complete and all(one.is_proved for one in refusals)
+        budget = sum(max(one.budget, 1) for one in refusals)
+        return needs, replace(refusals[1 if len(refusals) > 1 else 0], is_proved=is_proved, budget=budget)
 
     def _seat_extras(self, unit: Unit, needs: Needs, seats: list[Seat]) -> Refusal | None:
         """Members above the minimum: as many as fit, one batch after another, one by one where rules couple them."""
@@ -165,7 +195,7 @@ class Cycle:
         gang = unit.key if unit.gang is not None else ""
         if isinstance(why, Reason):
             return Wait(gang, members, why)
-        key = (*ask_key(why.ask), why.ask.needed, why.ask.running, why.ask.is_single)
+        key = (*ask_key(why.ask), why.ask.needed, why.ask.running, why.ask.is_single, why.is_proved, why.budget)
         version = self.pool.ledger.version
         found = self._reasons.get(key)
         if found is None or found[0] != version:

@@ -7,7 +7,7 @@ room, are tried in the domains that pass every bound, tightest first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -40,6 +40,14 @@ class Planner:
 
     def room(self, kind: Kind, tree: Tree, own: frozenset[Match] = frozenset()) -> Room:
         return room(self.ledger, tree, self.tallies.of(kind), own)
+
+    def most(self, kind: Kind, beside: Iterable[Kind], ask: Ask) -> int:
+        """How many members of a kind one domain of the ask's limit holds at most, beside members of these kinds."""
+        level = max(ask.limit, ask.pin.level)
+        first, last = ask.tree.span(ask.pin.level, ask.pin.domain, level)
+        base = self.room(kind, ask.tree, frozenset(match for other in beside for match in other.matches))
+        sums = base.sums(level)[first:last][ask.tree.real[level][first:last]]
+        return int(sums.max()) if len(sums) else 0
 
     def seat(self, ask: Ask) -> Seating | Refusal:
         """Seat everything the ask says; on success the claims stand in the ledger, on refusal nothing does."""

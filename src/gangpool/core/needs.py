@@ -7,7 +7,7 @@ to their domain and tells lost members whom they belong beside. Called by `cycle
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -72,14 +72,15 @@ def needs_of(pool: Pool, unit: Unit) -> Needs | Reason:
     depths = depths_of(pool, gang)
     if isinstance(depths, Reason):
         return depths
-    free = sorted((m for m in unit.waiting.values() if is_free(m)), key=_by_rank(gang))
+    free = sorted((m for m in unit.waiting.values() if is_free(m)), key=by_rank(gang))
     chosen, left = choose(unit, gang, free)
     pin = pin_of(pool, unit.seated.values(), depths.tree, depths.required)
     batches = batches_of(pool, chosen, depths, unit) if chosen else []
     return Needs(depths.tree, depths.required, pin, depths, batches, left)
 
 
-def _by_rank(gang: Gang):  # type: ignore[no-untyped-def]
+def by_rank(gang: Gang) -> Callable[[Member], tuple[int | str, ...]]:
+    """The order of members: by role as the gang lists them, by rank."""
     if len(gang.roles) < 2:
         return lambda m: (m.rank, m.name)
     position = {role.name: p for p, role in enumerate(gang.roles)}

@@ -1,0 +1,123 @@
+"""Other members for a minimum that leaves a choice: roles whose minima sum below it, or members of several kinds.
+
+`needs.choose` takes the first ones by role and rank. When they are refused the cycle asks here for other choices:
+so many of each group, a group being members of one role that are planned alike, what asks for least first. Groups are
+cut to what could fit at all, so most gangs have few choices left; few are all tried, many are tried at even steps.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gangpool.core.kind import Kind
+from gangpool.core.model import CARD, Member
+from gangpool.core.needs import Batch, Needs, batches_of, by_rank
+from gangpool.core.pool import Pool, Unit
+from gangpool.core.ready import missing_by_role, role_counts
+
+MOST_CHOICES = 64
+"""Choices of members that are tried for one gang; most are refused by a bound, in well under a millisecond."""
+MOST_STEPS = 12
+"""Different numbers of members of one group that are tried, where it has more."""
+
+
+class Choices(Struct):
+    """Needs to try one after the other, and whether they are all that there are."""
+
+    needs: list[Needs]
+    is_complete: bool
+
+
+class Group(Struct):
+    """Members of one role and kind that the same rules hold to a place, in rank order; at least so many are taken."""
+
+    role: str
+    kind: Kind
+    members: list[Member]
+    least: int = 0
+
+
+def other_choices(pool: Pool, unit: Unit, needs: Needs, most: Callable[[Kind, list[Kind]], int]) -> Choices:
+    """What else could make up the minimum. `most(kind, kinds)`: how many members of a kind fit at most, beside
+    members of these kinds. O(members x choices)."""
+    assert unit.gang is not None
+    chosen = {member.uid for batch in needs.batches for member in batch.members}
+    free = sorted([m for batch in needs.batches for m in batch.members] + needs.left, key=by_rank(unit.gang))
+    batches = batches_of(pool, free, needs.depths, unit)
+    by_role = missing_by_role(unit, unit.gang)
+    groups = _groups(free, batches, by_role)
+    if len(groups) < 2:
+        return Choices([], True)
+    kinds = [batch.part.kind for batch in batches]
+    room = [most(group.kind, kinds) for group in groups]
+    ranges = [(g.least, max(g.least, min(len(g.members), n))) for g, n in zip(groups, room, strict=True)]
+    n_tried = MOST_CHOICES
+    if sum(top for _, top in ranges) < len(chosen):  # nothing fits: one choice, to say what is short
+        ranges = [(g.least, len(g.members) if n else g.least) for g, n in zip(groups, room, strict=True)]
+        n_tried = 1
+    found = list(islice(compositions(len(chosen), ranges), MOST_CHOICES + 1))
+    is_complete = len(found) <= MOST_CHOICES and all(top - least < MOST_STEPS for least, top in ranges[:-1])
+    choices = []
+    for counts in sorted(found[:MOST_CHOICES], key=lambda counts: _asked(groups, counts))[:n_tried]:
+        taken = [m for group, n in zip(groups, counts, strict=True) for m in group.members[:n]]
+        roles, uids = role_counts(taken), {member.uid for member in taken}
+        if uids != chosen and all(roles[role] >= n for role, n in by_role.items()):
+            left = [member for member in free if member.uid not in uids]
+            choices.append(replace(needs, batches=_only(batches, uids), left=left))
+    return Choices(choices, is_complete)
+
+
+def compositions(total: int, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
+    """Ways to take `total` members from groups that give (at least, at most) so many, most of the first first.
+
+    >>> list(compositions(3, [(0, 2), (1, 3)]))
+    [(2, 1), (1, 2), (0, 3)]
+    """
+    if not ranges:
+        yield from [()] if total == 0 else []
+        return
+    (least, most), later = ranges[0], ranges[1:]
+    high = min(most, total - sum(low for low, _ in later))
+    low = max(least, total - sum(top for _, top in later))
+    for count in _steps(high, low):
+        for rest in compositions(total - count, later):
+            yield (count, *rest)
+
+
+def _steps(high: int, low: int) -> Sequence[int]:
+    """From high down to low, at even steps where they are many."""
+    if high - low < MOST_STEPS:
+        return range(high, low - 1, -1)
+    return [high - (high - low) * step // (MOST_STEPS - 1) for step in range(MOST_STEPS)]
+
+
+def _asked(groups: list[Group], counts: Sequence[int]) -> tuple[int, int]:
+    """Cards and CPU of a choice: what asks for least fits best."""
+    asks = [dict(group.kind.shape.requests) for group in groups]
+    cards, cpu = (sum(n * ask.get(name, 0) for n, ask in zip(counts, asks, strict=True)) for name in (CARD, "cpu"))
+    return cards, cpu
+
+
+def _groups(free: list[Member], batches: list[Batch], by_role: dict[str, int]) -> list[Group]:
+    """Members that are alike; a role of one group must give its minimum from it."""
+    part_of = {member.uid: batch.part for batch in batches for member in batch.members}
+    groups: dict[tuple[object, ...], Group] = {}
+    for member in free:
+        part = part_of[member.uid]
+        key = (member.role, part.kind.number, part.level, part.block_size, part.pin)
+        groups.setdefault(key, Group(member.role, part.kind, [])).members.append(member)
+    n_groups = Counter(group.role for group in groups.values())
+    for group in groups.values():
+        group.least = by_role.get(group.role, 0) if n_groups[group.role] == 1 else 0
+    return list(groups.values())
+
+
+def _only(batches: list[Batch], uids: set[str]) -> list[Batch]:
+    """The batches with these members only."""
+    kept = [(batch, [member for member in batch.members if member.uid in uids]) for batch in batches]
+    return [Batch(mine, replace(batch.part, n=len(mine)), batch.wishes) for batch, mine in kept if mine]
