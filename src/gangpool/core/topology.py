@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from gangpool.core.ledger import Ledger
-from gangpool.core.model import HOSTNAME, Level
+from gangpool.core.model import HOSTNAME, Level, NodeFacts
 from gangpool.core.presets import preset_levels
 from gangpool.core.vec import Bools, Ints
 
@@ -37,11 +37,15 @@ class Tree:
     `dom[l][i]` is the domain of slot i; `start[l][d]:start[l][d + 1]` its range in `order`;
     `child[l][d]:child[l][d + 1]` its domains one level down; `up[l][d]` its domain one level up."""
 
-    def __init__(self, keys: tuple[str, ...], paths: Sequence[Path | None], n_slots: int) -> None:
+    def __init__(
+        self, keys: tuple[str, ...], paths: Sequence[Path | None], n_slots: int, names: Sequence[str] = ()
+    ) -> None:
+        """`names` of the nodes by slot: equal nodes are chosen in the order of their names, not in that of their
+        arrival, so that a dump and a restart give the answer of the live cluster."""
         self.keys = keys
         self.depth = len(keys)
         alive = [i for i in range(n_slots) if paths[i] is not None]
-        alive.sort(key=lambda i: _sort_key(paths[i]))
+        alive.sort(key=lambda i: (_sort_key(paths[i]), _part_key(names[i] if names else None)))
         self.order: Ints = np.array(alive, dtype=np.int64)
         self.is_identity = bool(len(alive) == n_slots and np.array_equal(self.order, np.arange(n_slots)))
         self.names: list[list[Path]] = [[()]]
@@ -128,6 +132,10 @@ def _path(labels: dict[str, str], keys: tuple[str, ...]) -> Path:
     return tuple(path)
 
 
+def _names(facts: Sequence[NodeFacts | None]) -> list[str]:
+    return ["" if f is None else f.name for f in facts]
+
+
 def _sort_key(path: Path | None) -> tuple[tuple[bool, int, str, str], ...]:
     """Natural order (leaf-2 before leaf-10); nodes without the label last."""
     return tuple(_part_key(part) for part in path or ())
@@ -177,7 +185,7 @@ class Forest:
         if any(key.startswith("tier:") for key in keys):
             return self._hyper_tree(keys)
         paths = [None if f is None else _path(f.labels, keys) for f in facts]
-        return Tree(keys, paths, len(facts))
+        return Tree(keys, paths, len(facts), _names(facts))
 
     def _hyper_tree(self, keys: tuple[str, ...]) -> Tree:
         """HyperNodes as levels `tier:N`, widest first; a node is in the HyperNode of a tier that holds it. Label
@@ -204,7 +212,7 @@ class Forest:
             paths.append(
                 tuple(by_tier.get(int(k[5:])) if k.startswith("tier:") else labels.get(k) or None for k in keys)
             )
-        return Tree(keys, paths, len(self._ledger.facts))
+        return Tree(keys, paths, len(self._ledger.facts), _names(self._ledger.facts))
 
     def default_keys(self) -> tuple[str, ...]:
         """Configured levels, else HyperNodes, else the only Topology object, else the preset that most nodes
