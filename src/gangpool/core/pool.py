@@ -31,12 +31,14 @@ class Unit:
         self.waiting: dict[str, Member] = {}
         self.seated: dict[str, Member] = {}
 
-    def order(self) -> tuple[int, float, int, str]:
-        """Queue order: priority, then age, then name; single pods of one owner by their index."""
+    def order(self) -> tuple[bool, int, float, int, str]:
+        """Queue order: gangs that rest below their minimum, then priority, then age, then name; single pods of one
+        owner by their index."""
         if self.gang is not None:
-            return -self.gang.priority, self.gang.created, 0, self.key
+            is_partly = 0 < len(self.seated) < self.gang.minimum
+            return not is_partly, -self.gang.priority, self.gang.created, 0, self.key
         member = next(iter(self.waiting.values()))
-        return -member.priority, member.created, member.rank, f"{member.namespace}/{member.name}"
+        return True, -member.priority, member.created, member.rank, f"{member.namespace}/{member.name}"
 
 
 class Pool:
