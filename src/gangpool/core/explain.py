@@ -10,7 +10,7 @@ import numpy as np
 
 from gangpool.core.amount import amount_text, unit_numbers
 from gangpool.core.ask import Ask, Part, Refusal
-from gangpool.core.choice import lowest
+from gangpool.core.coupled import fill_coupled, most_coupled
 from gangpool.core.descent import Spot, in_blocks
 from gangpool.core.gang import Planner, inner
 from gangpool.core.kind import Kind
@@ -22,15 +22,18 @@ from gangpool.core.vec import Bools
 
 MOST_CAUSES = 6
 MOST_DOMAINS = 4
-DOMAINS_TRIED = 3
 
 
 def reason_for(planner: Planner, refusal: Refusal) -> Reason:
     """The reason of a refusal, by the ledger as it is now."""
     ask = refusal.ask
-    spot, counts = _best_spot(planner, ask)
     mark = planner.ledger.mark()
-    placed, failing = _fill(planner, ask, spot)
+    if len(ask.parts) == 1 and ask.parts[0].kind.coupled:
+        spot, placed, others = most_coupled(planner, ask, *span(ask))
+        counts, failing = _next_best(ask, spot, others), ask.parts[0]
+    else:
+        spot, counts = _best_spot(planner, ask)
+        placed, failing = _fill(planner, ask, spot)
     short, single = _shortage(planner, ask, failing, spot)
     left_out = _left_out(planner, ask, failing, spot)
     planner.ledger.rollback(mark)
@@ -70,10 +73,8 @@ def _next_step(ask: Ask, spot: Spot) -> str:
 
 def _best_spot(planner: Planner, ask: Ask) -> tuple[Spot, str]:
     """The domain of the limit that takes most members, and a text with the next best ones."""
-    tree, pin, level = ask.tree, ask.pin, ask.limit
-    if len(ask.parts) == 1:
-        pin, level = inner(tree, pin, ask.parts[0].pin), max(level, shared_level(ask.parts[0]))
-    level = max(level, pin.level)
+    tree = ask.tree
+    pin, level = span(ask)
     first, last = tree.span(pin.level, pin.domain, level)
     total = np.zeros(last - first, dtype=np.int64)
     for part in ask.parts:
@@ -85,13 +86,24 @@ def _best_spot(planner: Planner, ask: Ask) -> tuple[Spot, str]:
     total[~tree.real[level][first:last]] = -1
     order = np.argsort(-total, kind="stable")
     best = Spot(level, first + int(order[0])) if len(order) else pin
-    if level == 0 or last - first < 2 or ask.is_single:
-        return best, ""
-    others = [p for p in order[1:MOST_DOMAINS].tolist() if total[p] > 0]
-    if not others:
-        return best, ""
-    listed = ", ".join(f"{tree.name(level, first + p)} {total[p]} of {ask.needed}" for p in others)
-    return best, f"; next best: {listed}"
+    return best, _next_best(ask, best, [(first + p, int(total[p])) for p in order[1:].tolist()])
+
+
+def span(ask: Ask) -> tuple[Spot, int]:
+    """Where the members may go, and the depth at which they all share a domain."""
+    pin, level = ask.pin, ask.limit
+    if len(ask.parts) == 1:
+        pin, level = inner(ask.tree, pin, ask.parts[0].pin), max(level, shared_level(ask.parts[0]))
+    return pin, max(level, pin.level)
+
+
+def _next_best(ask: Ask, best: Spot, others: list[tuple[int, int]]) -> str:
+    """Other domains of the level and how many members each takes, in words."""
+    taking = [(domain, n) for domain, n in others[: MOST_DOMAINS - 1] if n > 0]
+    if best.level == 0 or ask.is_single or not taking:
+        return ""
+    listed = ", ".join(f"{ask.tree.name(best.level, domain)} {n} of {ask.needed}" for domain, n in taking)
+    return f"; next best: {listed}"
 
 
 def _fill(planner: Planner, ask: Ask, spot: Spot) -> tuple[int, Part]:
@@ -120,15 +132,7 @@ def _fill_part(planner: Planner, ask: Ask, part: Part, inside: Spot) -> int:
         rooms = planner.room(part.kind, ask.tree).sums(depth)[first:last] * ask.tree.real[depth][first:last]
         inside = Spot(depth, first + int(rooms.argmax()))
     if part.kind.coupled:
-        done = 0
-        while done < part.n:
-            base = planner.room(part.kind, ask.tree)
-            spot = lowest(base, 1, inside.level, inside)
-            if spot is None:
-                break
-            planner.claim(part.kind, *planner.walk(base, spot, 1, None))
-            done += 1
-        return done
+        return fill_coupled(planner, ask, part, inside)
     base = planner.room(part.kind, ask.tree)
     have = int(base.sums(inside.level)[inside.domain])
     if part.block_size and part.n >= part.block_size and inside.level <= part.block_level:

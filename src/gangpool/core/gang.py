@@ -266,20 +266,36 @@ class Planner:
     def _affinity_masks(self, ask: Ask, part: Part, inside: Spot) -> Iterator[Bools | None]:
         """A kind that must sit with itself, and sits nowhere yet, goes into one value of the key: each value that
         has room for all, tightest first."""
-        fresh = [a for a in part.kind.attracts if a.self_match and not a.match.total]
-        if not fresh:
+        values = self._room_by_value(part.kind, ask.tree, inside)
+        if values is None:
             yield None
             return
-        base = self.room(part.kind, ask.tree)
-        ids = fresh[0].column.of.view
-        here = np.zeros(self.ledger.capacity, dtype=np.bool_)
-        here[ask.tree.nodes(inside.level, inside.domain)] = True
-        usable = here & (ids >= 0)
-        rooms = np.bincount(ids[usable], weights=base.fit[usable], minlength=len(fresh[0].column.values))
+        usable, ids, rooms = values
         order = np.argsort(rooms, kind="stable")
-        for value in [v for v in order.tolist() if rooms[v] >= min(part.n, 1)][: 4 * TRIES_PER_LEVEL]:
-            if rooms[value] >= part.n:
-                yield here & (ids == value)
+        for value in order[rooms[order] >= part.n].tolist()[: 4 * TRIES_PER_LEVEL]:
+            yield usable & (ids == value)
+
+    def roomiest(self, kind: Kind, tree: Tree, inside: Spot) -> Bools | None:
+        """For a kind that must sit with itself and sits nowhere yet: the nodes of the value with most room."""
+        values = self._room_by_value(kind, tree, inside)
+        if values is None:
+            return None
+        usable, ids, rooms = values
+        result: Bools = usable & (ids == int(rooms.argmax())) if len(rooms) else usable
+        return result
+
+    def _room_by_value(self, kind: Kind, tree: Tree, inside: Spot) -> tuple[Bools, Ints, Ints] | None:
+        """(nodes with the key of its first such affinity, value on each node, room by value); None: not such a kind."""
+        fresh = [a for a in kind.attracts if a.self_match and not a.match.total]
+        if not fresh:
+            return None
+        base = self.room(kind, tree)
+        ids = fresh[0].column.of.view
+        usable = np.zeros(self.ledger.capacity, dtype=np.bool_)
+        usable[tree.nodes(inside.level, inside.domain)] = True
+        usable &= ids >= 0
+        rooms = np.bincount(ids[usable], weights=base.fit[usable], minlength=len(fresh[0].column.values))
+        return usable, ids, rooms.astype(np.int64)
 
     def _step(self, ask: Ask, part: Part, inside: Spot, mask: Bools | None) -> Seats | None:
         """Members of a coupled kind one after another, each by the rules as they are then, close to the last."""
