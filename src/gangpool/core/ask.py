@@ -13,7 +13,8 @@ from gangpool.core.vec import Ints
 class Part(Struct, frozen=True):
     """`n` members of one kind. `level`: they share one domain of this depth (0: none asked). `block_size` and
     `block_level`: blocks of so many share a domain of this depth (size 0: none). `pin`: they go there and nowhere
-    else. `near`: slot of a running member whose domain they return to if there is room, -1: none."""
+    else. `near`: slot of a running member whose domain they return to if there is room, -1: none. `last_role`:
+    the role of its last member, which a reason names when it has no place; "" in gangs without roles."""
 
     kind: Kind
     n: int
@@ -23,6 +24,7 @@ class Part(Struct, frozen=True):
     pin: Spot = Spot(0, 0)
     near: int = -1
     role: str = ""
+    last_role: str = ""
 
 
 class Ask(Struct, frozen=True):

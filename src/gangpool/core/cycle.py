@@ -195,7 +195,8 @@ class Cycle:
         gang = unit.key if unit.gang is not None else ""
         if isinstance(why, Reason):
             return Wait(gang, members, why)
-        key = (*ask_key(why.ask), why.ask.needed, why.ask.running, why.ask.is_single, why.is_proved, why.budget)
+        roles = tuple(part.last_role for part in why.ask.parts)
+        key = (*ask_key(why.ask), why.ask.needed, why.ask.running, why.ask.is_single, why.is_proved, why.budget, roles)
         version = self.pool.ledger.version
         found = self._reasons.get(key)
         if found is None or found[0] != version:

@@ -39,7 +39,7 @@ def reason_for(planner: Planner, refusal: Refusal) -> Reason:
     planner.ledger.rollback(mark)
     best = min(ask.running + placed, ask.needed)
     where = domain_text(ask.tree, spot)
-    role = f"; role {failing.role} has no place" if len(ask.parts) > 1 and failing.role else ""
+    role = f"; role {failing.last_role} has no place" if failing.last_role else ""
     text = f"{best} of {ask.needed} members fit in {where}{role}{short}{counts}{left_out}"
     numbers: dict[str, int | str] = {"needed": ask.needed, "best": best, "unit": "members"}
     if ask.is_single and single:

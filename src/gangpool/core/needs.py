@@ -172,8 +172,14 @@ def _batches(pool: Pool, members: list[Member], depths: Depths | None, unit: Uni
         groups.setdefault(key, []).append(member)
         places.setdefault(key, part)
     soft = pool.ledger.columns.has_soft_taints()
+    named = unit.gang is not None and len(unit.gang.roles) > 1
     return [
-        Batch(group, replace(places[key], n=len(group)), _wishes(pool, group[0], places[key].kind, soft))
+        Batch(
+            group,
+            # members are seated in this order, so whoever has no place is of the last one's role
+            replace(places[key], n=len(group), last_role=group[-1].role if named else ""),
+            _wishes(pool, group[0], places[key].kind, soft),
+        )
         for key, group in groups.items()
     ]
 
