@@ -22,7 +22,7 @@ from gangpool.intake.world import Place, World, subject_of
 from gangpool.objects.located import Located
 from gangpool.objects.pod import Pod
 from gangpool.objects.typed import as_node, as_pod
-from gangpool.workloads import registry
+from gangpool.workloads import fields, registry
 from gangpool.workloads.base import Expansion, PodSpecOf
 
 DAEMON = "daemon"
@@ -107,9 +107,8 @@ def _space(obj: Mapping[str, Any]) -> str:
 
 
 def _enter_pod(world: World, member: PodSpecOf, place: Place, created: float) -> None:
-    pod = as_pod(member.pod)
+    pod = as_pod(_admitted(member.pod, world))
     pod.metadata.namespace = pod.metadata.namespace or "default"
-    _apply_overhead(pod, world)
     uid = f"given:{pod.metadata.namespace}/{pod.metadata.name}"
     if member.role == DAEMON:
         _enter_daemon(world, pod, uid)
@@ -120,14 +119,23 @@ def _enter_pod(world: World, member: PodSpecOf, place: Place, created: float) ->
         world.aged(found, created)
 
 
-def _apply_overhead(pod: Pod, world: World) -> None:
-    """The overhead of a RuntimeClass, as admission fills it in."""
-    if pod.spec.overhead is not None or not pod.spec.runtimeClassName:
-        return
-    runtime = world.store.get("node.k8s.io", "RuntimeClass", "", pod.spec.runtimeClassName)
-    overhead = (runtime or {}).get("overhead")
-    if isinstance(overhead, Mapping) and isinstance(overhead.get("podFixed"), Mapping):
-        pod.spec.overhead = dict(overhead["podFixed"])
+def _admitted(pod: dict[str, Any], world: World) -> dict[str, Any]:
+    """The pod with what admission adds for its RuntimeClass: overhead, node selector, tolerations."""
+    runtime = world.store.get("node.k8s.io", "RuntimeClass", "", fields.text(pod, "spec.runtimeClassName"))
+    if runtime is None:
+        return pod
+    spec = fields.mapping(pod, "spec")
+    added = {
+        "overhead": spec.get("overhead") or fields.mapping(runtime, "overhead.podFixed"),
+        "nodeSelector": {
+            **fields.mapping(pod, "spec.nodeSelector"),
+            **fields.mapping(runtime, "scheduling.nodeSelector"),
+        },
+        "tolerations": [
+            t for o, at in ((pod, "spec"), (runtime, "scheduling")) for _, t in fields.items(o, f"{at}.tolerations")
+        ],
+    }
+    return {**pod, "spec": {**spec, **added}}
 
 
 def _enter_daemon(world: World, pod: Pod, uid: str) -> None:
