@@ -22,6 +22,7 @@ from gangpool.workloads.base import WorkloadError
 CLAIM = ("", "PersistentVolumeClaim")
 VOLUME = ("", "PersistentVolume")
 CLASS = ("storage.k8s.io", "StorageClass")
+KINDS = frozenset((CLAIM, VOLUME, CLASS))
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
@@ -38,6 +39,11 @@ class Volumes(Struct, frozen=True):
 
 
 NOTHING = Volumes()
+
+
+def has_claims(pod: Pod) -> bool:
+    """Does anything here depend on its claims?"""
+    return bool(pod.spec.volumes) and any(True for _ in _claim_names(pod))
 
 
 def volumes_of(pod: Pod, store: Store) -> Volumes:

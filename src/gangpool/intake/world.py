@@ -17,14 +17,13 @@ from msgspec.structs import replace
 from gangpool.core.model import Member, Reason, Requirement, Shape, Term
 from gangpool.core.pool import Pool
 from gangpool.core.terms import TERMINATING
-from gangpool.intake import fabric
+from gangpool.intake import fabric, volumes
 from gangpool.intake.config import Config
 from gangpool.intake.gangs import DEFAULT_QUEUE, QUEUES, gang_from, is_priority_missing, missing_priority
 from gangpool.intake.handover import cards_of
 from gangpool.intake.priority import CLASS as PRIORITY_CLASS
 from gangpool.intake.priority import priority_of
 from gangpool.intake.store import Object, Store, kind_of
-from gangpool.intake.volumes import volumes_of
 from gangpool.objects.faults import ObjectError
 from gangpool.objects.node import Node, facts
 from gangpool.objects.pod import Pod
@@ -75,7 +74,9 @@ class World:
         self._members: dict[str, dict[str, Member]] = {}
         self._asks: dict[str, dict[str, Asks]] = {}
         self._stale: set[str] = set()
+        self._with_claims: dict[str, tuple[Pod, Place | None]] = {}
         self._fabric_changed = False
+        self._claims_changed = False
 
     # ---- events
 
@@ -103,6 +104,8 @@ class World:
         kind = kind_of(obj)
         if kind in fabric.KINDS:
             self._fabric_changed = True
+        elif kind in volumes.KINDS:
+            self._claims_changed = True
         elif kind == ("", "Namespace"):
             name = fields.text(obj, "metadata.name")
             found = self.store.get("", "Namespace", "", name)
@@ -133,9 +136,14 @@ class World:
             self._asked_levels(pod, key, role)
             self._stale.add(key)
         self.pool.set_member(member)
+        if not member.node and volumes.has_claims(pod):
+            self._with_claims[uid] = (pod, place)  # until it has a node, claims may come or be bound
+        else:
+            self._with_claims.pop(uid, None)
 
     def pod_gone(self, uid: str) -> None:
         """A pod is deleted or has finished."""
+        self._with_claims.pop(uid, None)
         old = self.pool.member(uid)
         if old is not None and old.gang:
             self._leave(old)
@@ -207,7 +215,15 @@ class World:
         return found
 
     def settle(self) -> None:
-        """Bring fabric and gangs up to date. O(gangs that changed)."""
+        """Bring fabric, claims and gangs up to date. O(gangs that changed), after a change of claims also O(waiting
+        pods with claims)."""
+        if self._claims_changed:
+            self._claims_changed = False
+            for uid, (pod, place) in list(self._with_claims.items()):
+                old = self.pool.member(uid)
+                self.pod(pod, place, uid)
+                if old is not None and (new := self.pool.member(uid)) is not None and not new.created:
+                    self.aged(new, old.created)
         if self._fabric_changed:
             self._fabric_changed = False
             self.pool.set_topologies(fabric.topologies_of(self.store))
@@ -309,15 +325,15 @@ class World:
         return f"Pod/{meta.namespace}/{meta.name}"
 
     def _waiting_shape(self, pod: Pod, owner: str) -> tuple[Shape, Reason | None]:
-        volumes = volumes_of(pod, self.store)
-        for kind in volumes.unknown:
+        claims = volumes.volumes_of(pod, self.store)
+        for kind in claims.unknown:
             text = f"the input has no {kind} objects; its volumes are taken as there, on any node"
             self.note(owner, "spec.volumes", "reference-unchecked", text)
-        blocked = volumes.blocked
+        blocked = claims.blocked
         name = pod.spec.priorityClassName
         if pod.spec.priority is None and name and is_priority_missing(name, self.store):
             blocked = blocked or missing_priority(name)
-        return shape_of(pod, volumes.selectors), blocked
+        return shape_of(pod, claims.selectors), blocked
 
     def _priority(self, pod: Pod, owner: str) -> int:
         if pod.spec.priority is not None:
