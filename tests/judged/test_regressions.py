@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.judged.judging import missed, objections, plan
-from tests.oracle.world_parts import CARD, HOSTNAME, RACK, ZONE, gang, node, pod, selector, spread, world
+from tests.oracle.world_parts import CARD, HOSTNAME, RACK, RANK, ZONE, gang, node, pod, selector, spread, world
 
 Json = dict[str, Any]
 
@@ -114,3 +114,18 @@ def test_a_trial_that_failed_leaves_no_trace_in_the_next_domain() -> None:
     runs = pod("other", {CARD: "2", "cpu": "2"}, on="n2", namespace="ops", schedulerName="default-scheduler")
     found = placed(world(nodes, [runs, *members], [whole]))
     assert [found[f"g-master-{i}"] for i in range(2)] == ["n1", "n1"]
+
+
+def test_a_lost_member_of_a_block_returns_to_its_block_whoever_is_nearer() -> None:
+    """1. Blocks of two share a rack; of ranks 0 to 3 all run but 2. 2. Rank 3, in rack a1, holds rank 2 there. 3. Rank
+    1, in rack a2, is as near by number; rank 2 was sent to its rack, which its block forbids, and waited for ever."""
+    notes = {"gangpool.io/block-size": "2", "gangpool.io/block-topology": RACK}
+    members = group("g", 4, 1)
+    for rank, (made, at) in enumerate(zip(members, ("a2", "a2", "", "a1"), strict=True)):
+        made["metadata"]["annotations"] = notes
+        made["metadata"]["labels"][RANK] = str(rank)
+        if at:
+            made["spec"]["nodeName"] = at
+    whole = gang("ml/g", [f"g-{i}" for i in range(4)], blocks={"size": 2, "keys": [ZONE, RACK]})
+    nodes = [node(name, {ZONE: "a", RACK: name}) for name in ("a1", "a2")]
+    assert placed(world(nodes, members, [whole])) == {"g-2": "a1"}

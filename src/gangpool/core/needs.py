@@ -211,19 +211,21 @@ def _part_of(
         return Part(kind, 1)
     pin, near = ROOT, -1
     if neighbours:
-        near = _nearest(member, neighbours)
         mine = [m for m in unit.seated.values() if m.role == member.role]
         if role_level:
             pin = pin_of(pool, mine, depths.tree, role_level)
         if size:
             block = [m for m in mine if m.rank // size == member.rank // size]
             pin = pin_of(pool, block, depths.tree, block_level) if block else pin
-            near = near if block else -1
+            neighbours = neighbours if block else []
+        near = _nearest(member, [e for e in neighbours if depths.tree.dom[pin.level][e[2]] == pin.domain])
     return Part(kind, 1, role_level, size, block_level, pin, near, role)
 
 
 def _nearest(member: Member, neighbours: list[tuple[int, str, int]]) -> int:
-    """Slot of the running member with the nearest rank, of the same role if there is one."""
+    """Slot of the running member with the nearest rank, of the same role if there is one; -1 if none runs."""
+    if not neighbours:
+        return -1
     same = [entry for entry in neighbours if entry[1] == member.role] or neighbours
     return min(same, key=lambda entry: (abs(entry[0] - member.rank), entry[0]))[2]
 
