@@ -1,7 +1,7 @@
 """What `submit` says: a gang in words, before it is written in any dialect.
 
 `gang H 2 x 8 required rack preferred switch apart min 1 cpu=4` or, with roles,
-`gang H master 1 x 8 (cpu=32), worker 3 x 8`; `pod P 1 cpu=4` is a pod of no gang.
+`gang H master 1 x 8 (cpu=32), worker 3 x 8`. Further words: `priority 10`, `blocks 4:rack`, `late 2`, `as native`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ class RoleAsk(Struct, frozen=True):
 
 
 class GangAsk(Struct, frozen=True):
-    """A gang. `required`, `preferred`, `blocks`: words for levels. `more`: what each member asks besides cards."""
+    """A gang. `required`, `preferred`, `blocks`: words for levels. `more`: what each member asks besides cards.
+    `n_late`: so many members, the last, come only with `arrive`."""
 
     name: str
     roles: tuple[RoleAsk, ...]
@@ -37,6 +38,7 @@ class GangAsk(Struct, frozen=True):
     priority: int = 0
     more: dict[str, str] = {}
     dialect: str = ""
+    n_late: int = 0
 
     @property
     def total(self) -> int:
@@ -63,7 +65,7 @@ def read_gang(text: str) -> GangAsk:
     apart = "apart" in words
     words = [word for word in words if word != "apart"]
     while words:
-        if words[0] not in ("min", "required", "preferred", "blocks", "priority", "as") or len(words) < 2:
+        if words[0] not in ("min", "required", "preferred", "blocks", "priority", "as", "late") or len(words) < 2:
             raise ValueError(f"{text!r}: {words[0]!r} is no word of a gang")
         said[words[0]] = words[1]
         words = words[2:]
@@ -79,6 +81,7 @@ def read_gang(text: str) -> GangAsk:
         priority=int(said.get("priority", 0)),
         more=more,
         dialect=said.get("as", ""),
+        n_late=int(said.get("late", 0)),
     )
 
 

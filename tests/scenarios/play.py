@@ -72,6 +72,7 @@ class Play:
         self.stage = Stage(self.levels.config(), self._order)
         self.groups: dict[str, Group] = {}
         self.group_of: dict[str, str] = {}
+        self.late: dict[str, list[Json]] = {}
         self.now_s = 0.0
         self.plan = Plan((), ())
         self.wounded: set[str] = set()
@@ -94,11 +95,14 @@ class Play:
         self.groups[group.name] = group
         for obj in group.objects:
             self.put(obj)
-        for pod in pods:
-            key = f"{group.namespace}/{pod['metadata']['name']}"
-            self.group_of[key] = group.name
-            self.put(pod)
+        self.appear(group, pods)
         self.given([*group.objects, *(pods if are_bare else ())], pods)
+
+    def appear(self, group: Group, pods: Sequence[Json]) -> None:
+        """Pods of a group are made."""
+        for pod in pods:
+            self.group_of[name_of(pod)] = group.name
+            self.put(pod)
 
     def given(self, files: Sequence[Json], pods: Sequence[Json]) -> None:
         """What a user has written since the last cycle, and the pods that came of it."""

@@ -44,8 +44,21 @@ def submit_gang(play: Play, ask: GangAsk) -> Group:
     made = DIALECTS[dialect](worn, play.levels)
     names = [pod["metadata"]["name"] for pod in made.pods]
     group = Group(worn.name, parts.NAMESPACE, names, made.gang, made.objects)
-    play.enter(group, made.pods, are_bare=dialect in ("podgroup", "native"))
+    here = made.pods[: len(made.pods) - ask.n_late]
+    play.enter(group, here, are_bare=dialect in ("podgroup", "native"))
+    if ask.n_late:
+        play.late[group.name] = made.pods[len(here) :]
+        play.changed()  # a file would bring all of them
     return group
+
+
+@verb("arrive")
+def arrive(play: Play, text: str) -> list[Line]:
+    """`arrive GANG`: its late members are made."""
+    group = play.group(text)
+    play.appear(group, play.late.pop(group.name))
+    play.changed()
+    return NOTHING
 
 
 @verb("apply")

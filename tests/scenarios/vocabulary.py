@@ -46,7 +46,7 @@ class Vocabulary(Struct, frozen=True):
     def in_words(self, message: str) -> str:
         """A reason with the scenario's words for levels instead of the keys' last parts."""
         for word, key in self.keys.items():
-            message = re.sub(rf"\b(in|level) {re.escape(key.rpartition('/')[2])}\b", rf"\1 {word}", message)
+            message = re.sub(rf"\b(in|level|one) {re.escape(key.rpartition('/')[2])}\b", rf"\1 {word}", message)
         return message
 
 

@@ -35,6 +35,7 @@ def reason_for(planner: Planner, refusal: Refusal) -> Reason:
         spot, counts = _best_spot(planner, ask)
         placed, failing = _fill(planner, ask, spot)
     short, single = _shortage(planner, ask, failing, spot)
+    short = _block_text(planner, ask, failing, spot) + short
     left_out = _left_out(planner, ask, failing, spot)
     planner.ledger.rollback(mark)
     best = min(ask.running + placed, ask.needed)
@@ -147,43 +148,72 @@ def _fill_part(planner: Planner, ask: Ask, part: Part, inside: Spot) -> int:
     return n
 
 
-def _shortage(planner: Planner, ask: Ask, part: Part, spot: Spot) -> tuple[str, dict[str, int | str]]:
-    """What the nodes that may take the next member lack: `; RESOURCE asked X, best Y (node has Y)`."""
+def _block_text(planner: Planner, ask: Ask, part: Part, spot: Spot) -> str:
+    """Which domain is nearest to holding one more block, where none does."""
+    tree, depth, size = ask.tree, part.block_level, min(part.block_size, part.n)
+    inside = inner(tree, spot, part.pin)
+    if not size or depth <= inside.level:
+        return ""
+    first, last = tree.span(inside.level, inside.domain, depth)
+    rooms = planner.room(part.kind, tree).sums(depth)[first:last] * tree.real[depth][first:last]
+    best = int(rooms.argmax())
+    if rooms[best] >= size:
+        return ""
+    level, name = short_key(tree.keys[depth - 1]), tree.name(depth, first + best)
+    return f"; a block of {size} needs one {level}, {name} takes {rooms[best]}"
+
+
+def _usable(planner: Planner, ask: Ask, part: Part, spot: Spot) -> Bools:
+    """Nodes of a domain that filters and rules let the next member onto; where there is none, without the rules;
+    where there is none either, all."""
     ledger = planner.ledger
     here = _inside(planner, ask.tree, inner(ask.tree, spot, part.pin))
-    usable = here & ledger.filter_of(part.kind.shape).mask
+    filtered = here & ledger.filter_of(part.kind.shape).mask
+    usable = filtered.copy()
     for _, allowed in rules(ledger, part.kind):
         usable &= allowed
+    return usable if usable.any() else filtered if filtered.any() else here
+
+
+def _lacking(planner: Planner, ask: Ask, part: Part, spot: Spot) -> tuple[list[int], int]:
+    """Which of a kind's asks the next member does not find, once the others are seated: positions in its requests,
+    and on how many nodes the scarcest is still free (0: on none; then all such are named)."""
+    usable = _usable(planner, ask, part, spot)
     if not usable.any():
-        usable = here & ledger.filter_of(part.kind.shape).mask
-    if not usable.any():
-        usable = here
-    if not usable.any():
-        return "", {}
-    names = [name for name, _ in part.kind.shape.requests]
+        return [], 0
     having = [int((usable & (vec.view >= amount)).sum()) for vec, amount in part.kind.asks]
     fewest = min(having)
     if fewest == int(usable.sum()):
-        return "", {}
-    chosen = [p for p, n in enumerate(having) if n == fewest] if fewest == 0 else [having.index(fewest)]
-    texts = []
+        return [], 0
+    return [p for p, n in enumerate(having) if n == 0] or [having.index(fewest)], fewest
+
+
+def _shortage(
+    planner: Planner, lacking: tuple[list[int], int], part: Part, usable: Bools
+) -> tuple[str, dict[str, int | str]]:
+    """`; RESOURCE asked X, best Y`: Y is what the best node has free now. The fullest node that has some of it, but
+    takes no member, is named; and what is on no node at all, free or not, says the largest there is."""
+    ledger = planner.ledger
+    texts: list[str] = []
     numbers: dict[str, int | str] = {}
-    for p in chosen:
-        name, (vec, amount) = names[p], part.kind.asks[p]
-        values = np.where(usable, vec.view, np.iinfo(np.int64).min)
-        at = int(values.argmax())
-        best = max(int(values[at]), 0)
-        text = f"; {name} asked {amount_text(name, amount)}, best {amount_text(name, best)}"
+    positions, fewest = lacking
+    for p in positions:
+        name, (vec, amount) = part.kind.shape.requests[p][0], part.kind.asks[p]
         if fewest:
-            text = f"; {name} is free on {fewest} nodes only, which lack something else"
-        elif best and (facts := ledger.facts[at]) is not None:
-            text += f" ({facts.name} has {amount_text(name, best)})"
+            texts.append(f"; {name} is left on {fewest} nodes only, which lack something else")
+            continue
+        values = np.where(usable, vec.view, 0)
+        best = max(int(values.max()), 0)
+        text = f"; {name} asked {amount_text(name, amount)}, best {amount_text(name, best)}"
+        near = np.where(values < amount, values, 0)
+        at = int(near.argmax())
+        if near[at] > 0 and (facts := ledger.facts[at]) is not None:
+            text += f" ({facts.name} has {amount_text(name, int(near[at]))})"
         largest = int(np.where(usable, ledger.total[name].view, 0).max())
         if amount > largest:
             text += f", the largest node has {amount_text(name, largest)}"
         texts.append(text)
-        if not numbers:
-            numbers = unit_numbers(name, amount, best)
+        numbers = numbers or unit_numbers(name, amount, best)
     return "".join(texts), numbers
 
 
