@@ -34,14 +34,15 @@ def reason_for(planner: Planner, refusal: Refusal) -> Reason:
     else:
         spot, counts = _best_spot(planner, ask)
         placed, failing = _fill(planner, ask, spot)
-    short, single = _shortage(planner, ask, failing, spot)
-    short = _block_text(planner, ask, failing, spot) + short
+    lacking = _lacking(planner, ask, failing, spot)
+    blocks = _block_text(planner, ask, failing, spot)
     left_out = _left_out(planner, ask, failing, spot)
     planner.ledger.rollback(mark)
+    short, single = _shortage(planner, lacking, failing, _usable(planner, ask, failing, spot))
     best = min(ask.running + placed, ask.needed)
     where = domain_text(ask.tree, spot)
     role = f"; role {failing.last_role} has no place" if failing.last_role else ""
-    text = f"{best} of {ask.needed} members fit in {where}{role}{short}{counts}{left_out}"
+    text = f"{best} of {ask.needed} members fit in {where}{role}{blocks}{short}{counts}{left_out}"
     numbers: dict[str, int | str] = {"needed": ask.needed, "best": best, "unit": "members"}
     if ask.is_single and single:
         numbers = single

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from gangpool.core.ledger import Ledger
 from gangpool.core.model import HOSTNAME, Level, NodeFacts
-from gangpool.core.presets import preset_levels
+from gangpool.core.presets import pool_levels
 from gangpool.core.vec import Bools, Ints
 
 Path = tuple[str | None, ...]
@@ -229,20 +229,7 @@ class Forest:
             return tuple(f"tier:{t}" for t in sorted({h.tier for h in self.hypernodes.values()}, reverse=True))
         if len(self.topologies) == 1:
             return without_hostname(next(iter(self.topologies.values())))
-        styles: dict[str, int] = {}
-        known: dict[frozenset[str], str] = {}
-        used: dict[str, set[str]] = {}
-        for _, facts in self._ledger.alive():
-            keys = frozenset(key for key, value in facts.labels.items() if value)
-            if keys not in known:
-                found = preset_levels(keys)
-                known[keys] = found[0] if found else ""
-                used.setdefault(known[keys], set()).update(keys)
-            styles[known[keys]] = styles.get(known[keys], 0) + 1
-        styles.pop("", None)
-        if not styles:
-            return ()
-        found = preset_levels(used[max(styles, key=lambda style: styles[style])])
+        found = pool_levels(facts.labels for _, facts in self._ledger.alive())
         return found[1] if found else ()
 
     def tree_for(self, wanted: Sequence[Level]) -> tuple[Tree, list[int | None]]:
