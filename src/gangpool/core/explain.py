@@ -184,8 +184,8 @@ def _lacking(planner: Planner, ask: Ask, part: Part, spot: Spot) -> tuple[list[i
         return [], 0
     having = [int((usable & (vec.view >= amount)).sum()) for vec, amount in part.kind.asks]
     fewest = min(having)
-    if fewest == int(usable.sum()):
-        return [], 0
+    if fewest and (usable & np.all([vec.view >= amount for vec, amount in part.kind.asks], axis=0)).any():
+        return [], 0  # a node has all of it: taints, rules or levels are in the way, not room
     return [p for p, n in enumerate(having) if n == 0] or [having.index(fewest)], fewest
 
 
