@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gangpool.files import InputError, PoolDump, iter_pool, key_of, pool, read_pool
+from gangpool.files import InputError, PoolDump, iter_pool, key_of, pool, pool_of, read_pool
 
 Json = dict[str, Any]
 
@@ -186,11 +186,14 @@ def test_large_dumps_that_are_broken(monkeypatch: pytest.MonkeyPatch, text: str,
     assert message.lower() in large(monkeypatch, text).lower()
 
 
-def test_the_answer_outlives_what_it_was_read_from() -> None:
-    data = bytearray(json.dumps(dump(pod("a"))).encode())
-    found = read(bytes(data))
-    del data
-    assert [p.metadata.name for _, p in found.pods()] == ["a"]
+def test_bytes_in_memory_are_read_the_same() -> None:
+    data = json.dumps(dump(pod("a"), node(), JOB)).encode()
+    found, wanted = pool_of("standard input", data), read(data)
+    assert outcome(found) == outcome(wanted)
+    assert outcome(pool_of("standard input", bytearray(data))) == outcome(wanted)
+    assert refusal(b"x") == "standard input: document 1 (line 1): not a Kubernetes object but the text 'x'"
+    with pytest.raises(InputError, match="memory: no objects in it"):
+        pool_of("memory", b"")
 
 
 names = st.text("abc", min_size=1, max_size=4)

@@ -125,9 +125,14 @@ def read_pool(paths: str | Iterable[str], stdin: BinaryIO | None = None) -> Pool
     """
     dump = PoolDump()
     for name in names_of(paths):
-        data = read_bytes(name, stdin, DUMP_MAX)
-        if not begins_as_json(data) or not _read_list(dump, shown(name), data):
-            _read_text(dump, name, data)
+        _read_into(dump, shown(name), read_bytes(name, stdin, DUMP_MAX))
+    return dump
+
+
+def pool_of(file: str, data: bytes | bytearray) -> PoolDump:
+    """The objects of a dump that is in memory already; `file` is its name in messages. Raises InputError."""
+    dump = PoolDump()
+    _read_into(dump, file, data)
     return dump
 
 
@@ -146,6 +151,11 @@ def key_of(obj: dict[str, Any]) -> KindKey:
     """
     group, slash, _ = obj["apiVersion"].partition("/")
     return (group if slash else "", obj["kind"])
+
+
+def _read_into(dump: PoolDump, file: str, data: bytes | bytearray) -> None:
+    if not begins_as_json(data) or not _read_list(dump, file, data):
+        _read_text(dump, file, data)
 
 
 def _read_list(dump: PoolDump, file: str, data: bytes | bytearray) -> bool:
@@ -167,18 +177,18 @@ def _read_list(dump: PoolDump, file: str, data: bytes | bytearray) -> bool:
     return True
 
 
-def _read_text(dump: PoolDump, name: str, data: bytes | bytearray) -> None:
+def _read_text(dump: PoolDump, file: str, data: bytes | bytearray) -> None:
     """Everything else, within the limits of manifests."""
     if len(data) > TEXT_MAX:
         cause = f"{len(data) / MIB:,.0f} MiB; YAML is read up to {TEXT_MAX // MIB} MiB, write larger dumps with -o json"
-        raise InputError(shown(name), "", cause)
+        raise InputError(file, "", cause)
     n_documents = 0
-    for document in documents_of(name, data):
+    for document in documents_of(file, data):
         n_documents += 1
-        for found in flattened(shown(name), document):
+        for found in flattened(file, document):
             dump.add(found)
     if not n_documents:
-        raise InputError(shown(name), "", "no objects in it")
+        raise InputError(file, "", "no objects in it")
 
 
 def _head_of(file: str, place: str, item: msgspec.Raw, of_list: _Head) -> _Head:
