@@ -14,6 +14,7 @@ import numpy as np
 from gangpool.core.ask import Ask, Part, Refusal, Seating
 from gangpool.core.choice import candidates, lowest
 from gangpool.core.descent import Descent, Spot, Units, beside_rest, in_blocks
+from gangpool.core.joined import dealt, joined_kind
 from gangpool.core.kind import Kind
 from gangpool.core.ledger import Ledger
 from gangpool.core.room import Room, room, within
@@ -53,7 +54,7 @@ class Planner:
         """Seat everything the ask says; on success the claims stand in the ledger, on refusal nothing does."""
         if len(ask.parts) == 1 and not ask.parts[0].kind.coupled:
             return self._seat_one(ask, ask.parts[0])
-        return self._seat_many(ask)
+        return self._seat_joined(ask) or self._seat_many(ask)
 
     # ---- one kind: exact
 
@@ -143,6 +144,25 @@ class Planner:
 
     # ---- several kinds, or coupled ones
 
+    def _seat_joined(self, ask: Ask) -> Seating | None:
+        """All parts as members of one size, where that takes no wider level than their bounds do."""
+        kind = joined_kind(self.ledger, ask.parts)
+        if kind is None:
+            return None
+        base = self.room(kind, ask.tree)
+        n = sum(part.n for part in ask.parts)
+        spot = lowest(base, n, ask.limit, ask.pin)
+        if spot is None:
+            return None
+        for level in range(ask.tree.depth, spot.level, -1):
+            fits = self.bounds(ask, self._bounding_rooms(ask), level)
+            if next(candidates(ask.tree, fits, level, ask.pin), None) is not None:
+                return None
+        seats = dealt(ask, self.walk(base, spot, n, None))
+        for part, (nodes, counts) in zip(ask.parts, seats, strict=True):
+            self.claim(part.kind, nodes, counts)
+        return Seating(seats)
+
     def _seat_many(self, ask: Ask) -> Seating | Refusal:
         tried = 0
         passed = 0
@@ -220,14 +240,43 @@ class Planner:
         """One trial in one domain: parts with the fewest places first, then the largest share."""
         for order in self._orders(ask, spot):
             mark = self.ledger.mark()
-            found: dict[int, Seats] = {}
-            for number in order:
-                seats = self._try_part(ask, ask.parts[number], spot)
-                if seats is None:
-                    break
-                found[number] = seats
-            else:
+            found = self._try_parts(ask, order, spot, 0)
+            if found is not None:
                 return Seating(tuple(found[number] for number in range(len(ask.parts))))
+            self.ledger.rollback(mark)
+        return None
+
+    def _try_parts(self, ask: Ask, numbers: list[int], inside: Spot, tied: int) -> dict[int, Seats] | None:
+        """Parts one after the other inside a domain; those that share a domain of a lower depth than `tied`
+        together."""
+        found: dict[int, Seats] = {}
+        for number in numbers:
+            if number in found:
+                continue
+            tie = next((tie for tie in ask.parts[number].ties if tie.level > max(inside.level, tied)), None)
+            if tie is None:
+                seats = self._try_part(ask, ask.parts[number], inside)
+                placed = None if seats is None else {number: seats}
+            else:
+                together = [n for n in numbers if n not in found and tie in ask.parts[n].ties]
+                placed = self._try_tied(ask, together, inside, tie.level)
+            if placed is None:
+                return None
+            found |= placed
+        return found
+
+    def _try_tied(self, ask: Ask, numbers: list[int], inside: Spot, level: int) -> dict[int, Seats] | None:
+        """Parts that share a domain of a depth: in each domain that could hold them, tightest first."""
+        tree = ask.tree
+        for pin in (ask.parts[number].pin for number in numbers):
+            inside = inner(tree, inside, pin if pin.level <= level else Spot(level, tree.above(*at(pin), level)))
+        some = replace(ask, parts=tuple(ask.parts[number] for number in numbers))
+        fits = self.bounds(some, self._bounding_rooms(some), level)
+        for spot in islice(candidates(tree, fits, level, inside), 4 * TRIES_PER_LEVEL):
+            mark = self.ledger.mark()
+            found = self._try_parts(ask, numbers, spot, level)
+            if found is not None:
+                return found
             self.ledger.rollback(mark)
         return None
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gangpool.core.columns import Columns, Filter
 from gangpool.core.kind import Kind, register
@@ -167,6 +168,20 @@ class Ledger:
             tag.kinds[id(shape)] = found
         assert isinstance(found, Kind)
         return found, tag
+
+    def kind_sized(self, kind: Kind, requests: tuple[tuple[str, int], ...]) -> Kind:
+        """The kind with other amounts and the same rules; nothing is ever claimed for it."""
+        shape = replace(kind.shape, requests=requests)
+        key = (shape, kind.matches)
+        found = self._kind_of.get(key)
+        if found is None:
+            tag = Tag("", ())
+            tag.matches = kind.matches
+            asks = [(self.resource(name), amount) for name, amount in requests]
+            found = Kind(len(self._kinds), shape, asks, tag, self.terms)
+            self._kinds.append(found)
+            self._kind_of[key] = found
+        return found
 
     def _recount(self, match: Match, tags: set[Tag]) -> None:
         """A new selector: members that are already there join its counter, their claims change kind."""
