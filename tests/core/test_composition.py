@@ -73,7 +73,7 @@ def test_a_role_gives_its_minimum_in_every_choice() -> None:
 def test_a_refusal_of_all_choices_is_a_proof_and_tells_of_the_first_that_could_fit() -> None:
     reason = only_wait(plan(gang_of("a/a1: n1=2", 3, ("m", 0, 1, 8), ("w", 0, 4, 1)))).reason
     assert (reason.code, reason.numbers["best"]) == ("cannot-fit", 2)
-    assert "nvidia.com/gpu asked 1, best 0" in reason.message
+    assert "nvidia.com/gpu asked 1" in reason.message
 
 
 def test_many_choices_are_tried_from_the_one_that_asks_for_least() -> None:

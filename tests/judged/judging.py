@@ -142,6 +142,10 @@ def _verdict(outcome: Outcome, gang: Json, entry: PendingEntry) -> Iterator[str]
 def _best(outcome: Outcome, gang: Json, entry: PendingEntry, seated: int) -> Iterator[str]:
     """`best` of a gang of equals: what the best domain of its level holds, beside those that run."""
     keys = gang.get("required") or []
+    members = [pod for pod in outcome.after["pods"] if pod_key(pod) in members_of(gang)]
+    asks = [pod["spec"]["containers"][0]["resources"] for pod in members]
+    if any(ask != asks[0] for ask in asks):
+        return  # no gang of equals
     if seated and keys:
         return  # held to one domain, which need not be the best
     most = best_count(outcome.after, gang["key"], keys, LIMIT)

@@ -34,15 +34,15 @@ def roles_of(gang: Json) -> dict[str, tuple[list[str], int]]:
 
 
 def rank_of(view: View, gang: Json, pod: str) -> int:
-    """The rank that the pod's label says, else its place among the members."""
-    label = view.pod_labels[pod].get(RANK_LABEL)
+    """The rank that the pod's label says, else its place among the members. Labels of a gang with roles count within
+    a role; there the place among the members is the rank in the gang."""
+    label = None if gang.get("roles") else view.pod_labels[pod].get(RANK_LABEL)
     return int(label) if label is not None else members_of(gang).index(pod)
 
 
-def block_of(view: View, gang: Json, pod: str) -> tuple[str, int]:
-    """Role and number of the pod's block; ranks count within a role."""
-    role = next((name for name, (pods, _) in roles_of(gang).items() if pod in pods), "")
-    return role, rank_of(view, gang, pod) // int(gang["blocks"]["size"])
+def block_of(view: View, gang: Json, pod: str) -> int:
+    """Number of the pod's block: blocks go on from role to role."""
+    return rank_of(view, gang, pod) // int(gang["blocks"]["size"])
 
 
 def path(labels: dict[str, str], keys: Sequence[str]) -> Path | None:
@@ -81,12 +81,11 @@ def blocks(state: State) -> Iterator[str]:
     for gang, seated in _judged(state):
         if not gang.get("blocks"):
             continue
-        of_block: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+        of_block: defaultdict[int, list[str]] = defaultdict(list)
         for pod in seated:
             of_block[block_of(state.view, gang, pod)].append(pod)
-        for (role, number), pods in sorted(of_block.items()):
-            name = f"gang {gang['key']}, block {number}" + (f" of role {role}" if role else "")
-            yield from _one_domain(state, name, pods, gang["blocks"]["keys"])
+        for number, pods in sorted(of_block.items()):
+            yield from _one_domain(state, f"gang {gang['key']}, block {number}", pods, gang["blocks"]["keys"])
 
 
 def _one_domain(state: State, name: str, pods: list[str], keys: Sequence[str]) -> Iterator[str]:

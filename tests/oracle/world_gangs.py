@@ -35,8 +35,10 @@ def add_gang(rng: Random, world: Json, name: str, knobs: Knobs) -> None:
     """A gang with its pods; with `running_members` some of them may sit where they could all sit."""
     size = rng.randint(2, knobs.max_members)
     has_roles = knobs.roles and chance(rng, 30)
-    has_blocks = knobs.blocks and not has_roles and chance(rng, 25)
-    n_least = rng.randint(1, size) if knobs.elastic and not has_blocks and chance(rng, 30) else size
+    has_blocks = knobs.blocks and chance(rng, 25)
+    is_uneven = knobs.uneven and not has_roles and chance(rng, 15)
+    is_elastic = knobs.elastic and not (has_blocks and (has_roles or is_uneven)) and chance(rng, 30)
+    n_least = rng.randint(1, size) if is_elastic else size
     labels = {"app": name, "team": rng.choice(["red", "blue"])}
     rules = _rules(rng, name, world, knobs)
     new = gang(f"ml/{name}", [f"{name}-{i}" for i in range(size)], n_least)
@@ -53,11 +55,14 @@ def add_gang(rng: Random, world: Json, name: str, knobs: Knobs) -> None:
             for i, member in enumerate(new["members"])
         ]
         _dress(rng, pods, knobs)
+        if is_uneven:
+            made = rng.choice(pods)["spec"]["containers"][0]["resources"]
+            made["requests"] = made["limits"] = {**asks, **_asks(rng)}
     if not has_roles:
         for made in pods:
             made["metadata"]["annotations"] = level_notes(new)
     if knobs.gates and chance(rng, 10):
-        pods[-1]["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
+        rng.choice(pods)["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
     if knobs.volumes and chance(rng, 10):
         _claim(rng, world, name, pods)
     world["pods"] += pods
@@ -82,7 +87,7 @@ def _pods_of_roles(rng: Random, new: Json, labels: Json, rules: Json, knobs: Kno
     name = new["key"].split("/", 1)[1]
     n_masters = rng.randint(1, min(2, len(new["members"]) - 1))
     split = {"master": new["members"][:n_masters], "worker": new["members"][n_masters:]}
-    if knobs.loose_roles and chance(rng, 30):
+    if knobs.loose_roles and not new.get("blocks") and chance(rng, 30):
         least = {role: rng.randint(0, len(members)) for role, members in split.items()}
     else:
         least = {"master": n_masters, "worker": max(new["minimum"] - n_masters, 0)}
@@ -133,7 +138,27 @@ def _rules(rng: Random, name: str, world: Json, knobs: Knobs) -> Json:
     on = [_node_term(rng)] if knobs.selectors and chance(rng, 15) else None
     if near or apart or on:
         rules["affinity"] = affinity(near, apart, on)
+    if knobs.wishes:
+        _wish(rng, rules, own)
     return rules
+
+
+def _wish(rng: Random, rules: Json, own: Json) -> None:
+    """Preferences beside the rules."""
+    preferred = "preferredDuringSchedulingIgnoredDuringExecution"
+    wished: dict[str, list[Json]] = {}
+    if chance(rng, 15):
+        wished["nodeAffinity"] = [{"weight": rng.randint(1, 9), "preference": _node_term(rng)}]
+    for kind in ("podAffinity", "podAntiAffinity"):
+        if chance(rng, 10):
+            who = rng.choice([own, selector(app=rng.choice(["web", "store"]))])
+            where = term(rng.choice([HOSTNAME, ZONE, RACK]), who, namespaces=["ml", "ops"])
+            wished[kind] = [{"weight": rng.randint(1, 9), "podAffinityTerm": where}]
+    for kind, terms in wished.items():
+        rules.setdefault("affinity", {}).setdefault(kind, {})[preferred] = terms
+    if chance(rng, 10):
+        soft = spread(rng.choice([ZONE, HOSTNAME, RACK]), own, 1, whenUnsatisfiable="ScheduleAnyway")
+        rules.setdefault("topologySpreadConstraints", []).append(soft)
 
 
 def _spread(rng: Random, own: Json) -> Json:

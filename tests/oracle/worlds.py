@@ -46,6 +46,10 @@ class Knobs:
     blocks: bool = True
     elastic: bool = True
     """Minimum below the number of members."""
+    uneven: bool = True
+    """A member without a role of its own that asks for more than the others."""
+    wishes: bool = True
+    """Preferences of every kind; they break nothing and keep nobody waiting."""
     selectors: bool = True
     affinity: bool = True
     anti_affinity: bool = True

@@ -218,12 +218,8 @@ def of_roles() -> Json:
 GANG_ROWS += [
     ("without ranks the order of the members counts", True, UNRANKED, seat("a-r1-0", "a-r1-1", "b-r1-0", "b-r1-1")),
     ("and a block is split", False, UNRANKED, seat("a-r1-0", "b-r1-0", "b-r1-1", "a-r1-1")),
-    (
-        "blocks end with a role",
-        True,
-        members(4, blocks=BY_RACK, roles=ROLES),
-        seat("a-r1-0", "b-r1-0", "a-r2-0", "a-r2-1"),
-    ),
+    ("blocks go on from role to role", True, of_roles(), seat("a-r1-0", "a-r1-1", "b-r1-0", "b-r1-1")),
+    ("a block of two roles is split", False, of_roles(), seat("a-r1-0", "b-r1-0", "a-r2-0", "a-r2-1")),
 ]
 
 

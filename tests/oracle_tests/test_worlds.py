@@ -30,13 +30,22 @@ FEATURES = {
     "roles": lambda w: any(g.get("roles") for g in w["gangs"]),
     "levels": lambda w: any(g.get("required") for g in w["gangs"]),
     "blocks": lambda w: any(g.get("blocks") for g in w["gangs"]),
-    "selectors": lambda w: any(k in json.dumps(w["pods"]) for k in ('"nodeSelector"', '"nodeAffinity"')),
-    "spread": lambda w: "topologySpreadConstraints" in json.dumps(w),
+    "uneven": lambda w: any(is_uneven(w, g) for g in w["gangs"]),
+    "wishes": lambda w: "preferredDuringScheduling" in json.dumps(w) or "ScheduleAnyway" in json.dumps(w),
+    "selectors": lambda w: any(k in json.dumps(w["pods"]) for k in ('"nodeSelector"', '"nodeSelectorTerms"')),
+    "spread": lambda w: "DoNotSchedule" in json.dumps(w),
     "host_ports": lambda w: "hostPort" in json.dumps(w),
     "gates": lambda w: "schedulingGates" in json.dumps(w),
     "volumes": lambda w: bool(w["volumes"]),
     "sidecars": lambda w: "initContainers" in json.dumps(w),
 }
+
+
+def is_uneven(world: Json, gang: Json) -> bool:
+    """Not all members ask for the same, and no role explains it."""
+    mine = [p for p in world["pods"] if p["metadata"]["name"] in gang["members"]]
+    asks = {json.dumps(p["spec"]["containers"][0]["resources"], sort_keys=True) for p in mine}
+    return len(asks) > 1 and not gang.get("roles")
 
 
 def is_foreign(pod: Json) -> bool:

@@ -10,11 +10,19 @@ from gangpool.core.topology import Tree
 from gangpool.core.vec import Ints
 
 
+class Tie(Struct, frozen=True, order=True):
+    """All parts with a tie of this number share one domain of this depth."""
+
+    level: int
+    number: int
+
+
 class Part(Struct, frozen=True):
     """`n` members of one kind. `level`: they share one domain of this depth (0: none asked). `block_size` and
     `block_level`: blocks of so many share a domain of this depth (size 0: none). `pin`: they go there and nowhere
-    else. `near`: slot of a running member whose domain they return to if there is room, -1: none. `last_role`:
-    the role of its last member, which a reason names when it has no place; "" in gangs without roles."""
+    else. `near`: slot of a running member whose domain they return to if there is room, -1: none. `ties`: domains
+    that they share with other parts, widest first. `last_role`: the role of its last member, which a reason names
+    when it has no place; "" in gangs without roles."""
 
     kind: Kind
     n: int
@@ -23,7 +31,7 @@ class Part(Struct, frozen=True):
     block_level: int = 0
     pin: Spot = Spot(0, 0)
     near: int = -1
-    role: str = ""
+    ties: tuple[Tie, ...] = ()
     last_role: str = ""
 
 

@@ -16,9 +16,10 @@ from msgspec.structs import replace
 
 from gangpool.core.kind import Kind
 from gangpool.core.model import CARD, Member
-from gangpool.core.needs import Batch, Needs, batches_of, by_rank
+from gangpool.core.needs import Batch, Needs, batches_of
 from gangpool.core.pool import Pool, Unit
 from gangpool.core.ready import missing_by_role, role_counts
+from gangpool.core.seated import by_rank
 
 MOST_CHOICES = 64
 """Choices of members that are tried for one gang; most are refused by a bound, in well under a millisecond."""
@@ -34,10 +35,11 @@ class Choices(Struct):
 
 
 class Group(Struct):
-    """Members of one role and kind that the same rules hold to a place, in rank order; at least so many are taken."""
+    """Members of one role that ask for the same, in rank order; at least so many are taken. In a gang with blocks
+    all of a role, because its lowest ranks go first."""
 
     role: str
-    kind: Kind
+    kinds: list[Kind]
     members: list[Member]
     least: int = 0
 
@@ -48,13 +50,12 @@ def other_choices(pool: Pool, unit: Unit, needs: Needs, most: Callable[[Kind, li
     assert unit.gang is not None
     chosen = {member.uid for batch in needs.batches for member in batch.members}
     free = sorted([m for batch in needs.batches for m in batch.members] + needs.left, key=by_rank(unit.gang))
-    batches = batches_of(pool, free, needs.depths, unit)
     by_role = missing_by_role(unit, unit.gang)
-    groups = _groups(free, batches, by_role)
+    groups = _groups(batches_of(pool, free, needs.depths, unit), free, by_role, bool(unit.gang.blocks))
     if len(groups) < 2:
         return Choices([], True)
-    kinds = [batch.part.kind for batch in batches]
-    room = [most(group.kind, kinds) for group in groups]
+    kinds = [kind for group in groups for kind in group.kinds]
+    room = [sum(most(kind, kinds) for kind in group.kinds) for group in groups]
     ranges = [(g.least, max(g.least, min(len(g.members), n))) for g, n in zip(groups, room, strict=True)]
     n_tried = MOST_CHOICES
     if sum(top for _, top in ranges) < len(chosen):  # nothing fits: one choice, to say what is short
@@ -64,11 +65,11 @@ def other_choices(pool: Pool, unit: Unit, needs: Needs, most: Callable[[Kind, li
     is_complete = len(found) <= MOST_CHOICES and all(top - least < MOST_STEPS for least, top in ranges[:-1])
     choices = []
     for counts in sorted(found[:MOST_CHOICES], key=lambda counts: _asked(groups, counts))[:n_tried]:
-        taken = [m for group, n in zip(groups, counts, strict=True) for m in group.members[:n]]
-        roles, uids = role_counts(taken), {member.uid for member in taken}
+        uids = {m.uid for group, n in zip(groups, counts, strict=True) for m in group.members[:n]}
+        taken, left = [m for m in free if m.uid in uids], [m for m in free if m.uid not in uids]
+        roles = role_counts(taken)
         if uids != chosen and all(roles[role] >= n for role, n in by_role.items()):
-            left = [member for member in free if member.uid not in uids]
-            choices.append(replace(needs, batches=_only(batches, uids), left=left))
+            choices.append(replace(needs, batches=batches_of(pool, taken, needs.depths, unit), left=left))
     return Choices(choices, is_complete)
 
 
@@ -98,26 +99,22 @@ def _steps(high: int, low: int) -> Sequence[int]:
 
 def _asked(groups: list[Group], counts: Sequence[int]) -> tuple[int, int]:
     """Cards and CPU of a choice: what asks for least fits best."""
-    asks = [dict(group.kind.shape.requests) for group in groups]
+    asks = [dict(group.kinds[0].shape.requests) for group in groups]
     cards, cpu = (sum(n * ask.get(name, 0) for n, ask in zip(counts, asks, strict=True)) for name in (CARD, "cpu"))
     return cards, cpu
 
 
-def _groups(free: list[Member], batches: list[Batch], by_role: dict[str, int]) -> list[Group]:
+def _groups(batches: list[Batch], free: list[Member], by_role: dict[str, int], has_blocks: bool) -> list[Group]:
     """Members that are alike; a role of one group must give its minimum from it."""
-    part_of = {member.uid: batch.part for batch in batches for member in batch.members}
-    groups: dict[tuple[object, ...], Group] = {}
+    kind_of = {member.uid: batch.part.kind for batch in batches for member in batch.members}
+    groups: dict[tuple[str, int], Group] = {}
     for member in free:
-        part = part_of[member.uid]
-        key = (member.role, part.kind.number, part.level, part.block_size, part.pin)
-        groups.setdefault(key, Group(member.role, part.kind, [])).members.append(member)
+        kind = kind_of[member.uid]
+        group = groups.setdefault((member.role, 0 if has_blocks else kind.number), Group(member.role, [], []))
+        group.members.append(member)
+        if kind not in group.kinds:
+            group.kinds.append(kind)
     n_groups = Counter(group.role for group in groups.values())
     for group in groups.values():
         group.least = by_role.get(group.role, 0) if n_groups[group.role] == 1 else 0
     return list(groups.values())
-
-
-def _only(batches: list[Batch], uids: set[str]) -> list[Batch]:
-    """The batches with these members only."""
-    kept = [(batch, [member for member in batch.members if member.uid in uids]) for batch in batches]
-    return [Batch(mine, replace(batch.part, n=len(mine)), batch.wishes) for batch, mine in kept if mine]

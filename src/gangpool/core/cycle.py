@@ -115,14 +115,14 @@ class Cycle:
                 continue
             if n < len(batch.members):
                 left.insert(0, batch.rest(n))
-            if batch.part.level or batch.part.block_size or (needs.limit and not needs.pin.level):
+            if batch.part.level or batch.part.block_size or batch.part.ties or (needs.limit and not needs.pin.level):
                 needs.left = [member for later in left for member in later.members]
                 left = extras(self.pool, unit, needs)  # those seated now hold others to their domain
         return refusal
 
     def _room_for(self, needs: Needs, batch: Batch) -> int:
         part = batch.part
-        if part.kind.coupled or part.block_size or part.level:
+        if part.kind.coupled or part.block_size or part.level or part.ties:
             return part.block_size or 1
         base = self.planner.room(part.kind, needs.tree)
         inside = part.pin if part.pin.level >= needs.pin.level else needs.pin
@@ -219,6 +219,7 @@ def is_helped(ask: Ask) -> bool:
 def ask_key(ask: Ask) -> AskKey:
     """Asks with the same key have the same answer in the same state."""
     parts = tuple(
-        (p.kind.number, p.n, p.level, p.block_size, p.block_level, p.pin.level, p.pin.domain, p.near) for p in ask.parts
+        (p.kind.number, p.n, p.level, p.block_size, p.block_level, p.pin.level, p.pin.domain, p.near, p.ties)
+        for p in ask.parts
     )
     return ask.tree.keys, ask.limit, ask.pin.level, ask.pin.domain, parts

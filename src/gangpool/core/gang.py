@@ -8,8 +8,10 @@ room, are tried in the domains that pass every bound, tightest first.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import numpy as np
+from msgspec.structs import replace
 
 from gangpool.core.ask import Ask, Part, Refusal, Seating
 from gangpool.core.choice import candidates, lowest
@@ -268,8 +270,13 @@ class Planner:
     def _try_tied(self, ask: Ask, numbers: list[int], inside: Spot, level: int) -> dict[int, Seats] | None:
         """Parts that share a domain of a depth: in each domain that could hold them, tightest first."""
         tree = ask.tree
-        for pin in (ask.parts[number].pin for number in numbers):
-            inside = inner(tree, inside, pin if pin.level <= level else Spot(level, tree.above(*at(pin), level)))
+        for number in numbers:
+            pin = ask.parts[number].pin
+            if pin.level > level:
+                pin = Spot(level, tree.above(pin.level, pin.domain, level))
+            if not meet(tree, inside, pin):
+                return None
+            inside = inner(tree, inside, pin)
         some = replace(ask, parts=tuple(ask.parts[number] for number in numbers))
         fits = self.bounds(some, self._bounding_rooms(some), level)
         for spot in islice(candidates(tree, fits, level, inside), 4 * TRIES_PER_LEVEL):
@@ -390,6 +397,12 @@ class Planner:
             left -= n
         all_nodes = np.concatenate(nodes)
         return all_nodes, np.ones(len(all_nodes), dtype=np.int64)
+
+
+def meet(tree: Tree, one: Spot, other: Spot) -> bool:
+    """Does one of two domains lie in the other?"""
+    low, high = (one, other) if one.level >= other.level else (other, one)
+    return tree.above(low.level, low.domain, high.level) == high.domain
 
 
 def inner(tree: Tree, one: Spot, other: Spot) -> Spot:

@@ -38,7 +38,7 @@ def joined_kind(ledger: Ledger, parts: Sequence[Part]) -> Kind | None:
 
 
 def _is_free(part: Part) -> bool:
-    return not (part.kind.coupled or part.level or part.block_size or part.pin.level or part.near >= 0)
+    return not (part.kind.coupled or part.level or part.block_size or part.pin.level or part.near >= 0 or part.ties)
 
 
 def dealt(ask: Ask, seats: Seats) -> tuple[Seats, ...]:

@@ -6,8 +6,7 @@ to their domain and tells lost members whom they belong beside. Called by `cycle
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,10 +17,10 @@ from gangpool.core.kind import Kind
 from gangpool.core.model import Gang, Level, Member, Reason
 from gangpool.core.pool import Pool, Unit
 from gangpool.core.ready import is_free, minimum_of, missing_by_role
+from gangpool.core.seated import ROOT, Neighbour, by_rank, nearest, neighbours_of, pin_of
+from gangpool.core.sharing import Rules, parts_of
 from gangpool.core.soft import variants
 from gangpool.core.topology import Tree
-
-ROOT = Spot(0, 0)
 
 
 class Batch(Struct):
@@ -79,14 +78,6 @@ def needs_of(pool: Pool, unit: Unit) -> Needs | Reason:
     return Needs(depths.tree, depths.required, pin, depths, batches, left)
 
 
-def by_rank(gang: Gang) -> Callable[[Member], tuple[int | str, ...]]:
-    """The order of members: by role as the gang lists them, by rank."""
-    if len(gang.roles) < 2:
-        return lambda m: (m.rank, m.name)
-    position = {role.name: p for p, role in enumerate(gang.roles)}
-    return lambda m: (position.get(m.role, len(position)), m.rank, m.name)
-
-
 def choose(unit: Unit, gang: Gang, free: list[Member]) -> tuple[list[Member], list[Member]]:
     """(members that complete the minimum, the others), both in rank order."""
     lacking = max(0, minimum_of(unit, gang) - len(unit.seated))
@@ -131,24 +122,6 @@ def _level_unknown(level: Level) -> Reason:
     )
 
 
-def pin_of(pool: Pool, seated: Iterable[Member], tree: Tree, depth: int) -> Spot:
-    """The domain of a level that running members hold the others to: the one with most of them."""
-    if not depth:
-        return ROOT
-    slots = [i for m in seated if (i := pool.ledger.slot.get(m.node, slot_of(pool, m))) >= 0]
-    domains = Counter(tree.dom[depth][i] for i in slots)
-    domains = Counter({d: n for d, n in domains.items() if d >= 0 and tree.real[depth][d]})
-    if not domains:
-        return ROOT
-    return Spot(depth, max(sorted(domains), key=lambda d: domains[d]))
-
-
-def slot_of(pool: Pool, member: Member) -> int:
-    """Slot of a seated member, -1 if its node is gone."""
-    claim = pool.ledger.claims.get(member.uid)
-    return -1 if claim is None else claim.node
-
-
 def batches_of(pool: Pool, members: list[Member], depths: Depths | None, unit: Unit) -> list[Batch]:
     """Members as batches: one per kind; one per role where the role has a level or blocks; lost members of a
     running gang one per neighbour's domain. A rule that is met here for the first time brings a counter that
@@ -161,27 +134,40 @@ def batches_of(pool: Pool, members: list[Member], depths: Depths | None, unit: U
 
 
 def _batches(pool: Pool, members: list[Member], depths: Depths | None, unit: Unit) -> list[Batch]:
-    groups: dict[tuple[object, ...], list[Member]] = {}
-    places: dict[tuple[object, ...], Part] = {}
-    neighbours = _neighbours(pool, unit) if unit.seated and depths is not None else []
-    for member in members:
-        part = _part_of(pool, member, depths, neighbours, unit)
-        key = (part.kind.number, part.role, part.level, part.block_size, part.pin, part.near)
-        if part.near >= 0 and depths is not None:
-            key = (*key[:-1], depths.tree.dom[depths.tree.depth][part.near])
-        groups.setdefault(key, []).append(member)
-        places.setdefault(key, part)
     soft = pool.ledger.columns.has_soft_taints()
     named = unit.gang is not None and len(unit.gang.roles) > 1
     return [
         Batch(
             group,
             # members are seated in this order, so whoever has no place is of the last one's role
-            replace(places[key], n=len(group), last_role=group[-1].role if named else ""),
-            _wishes(pool, group[0], places[key].kind, soft),
+            replace(part, n=len(group), last_role=group[-1].role if named else ""),
+            _wishes(pool, group[0], part.kind, soft),
         )
-        for key, group in groups.items()
+        for group, part in _grouped(pool, members, depths, unit)
     ]
+
+
+def _grouped(
+    pool: Pool, members: list[Member], depths: Depths | None, unit: Unit
+) -> Iterable[tuple[list[Member], Part]]:
+    """Members that are planned alike, with their part."""
+    neighbours: list[Neighbour] = []
+    if depths is not None and unit.seated:
+        neighbours = neighbours_of(pool, unit.seated.values(), depths.tree, depths.required)
+    if depths is not None and (depths.roles or depths.blocks):
+        return parts_of(pool, unit, members, Rules(depths.tree, depths.roles, depths.blocks), neighbours)
+    groups: dict[tuple[int, int], tuple[list[Member], Part]] = {}
+    for member in members:
+        kind, _ = pool.kind_of(member)
+        near, beside = -1, -1
+        if neighbours and depths is not None:
+            near = nearest(member, neighbours)
+            beside = depths.tree.dom[depths.tree.depth][near]
+        found = groups.get((kind.number, beside))
+        if found is None:
+            found = groups[kind.number, beside] = ([], Part(kind, 1, near=near))
+        found[0].append(member)
+    return groups.values()
 
 
 def _wishes(pool: Pool, member: Member, kind: Kind, with_taints: bool) -> tuple[Kind, ...]:
@@ -190,44 +176,6 @@ def _wishes(pool: Pool, member: Member, kind: Kind, with_taints: bool) -> tuple[
         return (kind,)
     found = variants(shape, member.labels, with_taints)
     return (*(pool.ledger.kind(s, member.namespace, member.labels)[0] for s in found[:-1]), kind)
-
-
-def _neighbours(pool: Pool, unit: Unit) -> list[tuple[int, str, int]]:
-    """(rank, role, slot) of running members."""
-    found = [(m.rank, m.role, slot_of(pool, m)) for m in unit.seated.values()]
-    return sorted(entry for entry in found if entry[2] >= 0)
-
-
-def _part_of(
-    pool: Pool, member: Member, depths: Depths | None, neighbours: list[tuple[int, str, int]], unit: Unit
-) -> Part:
-    kind, _ = pool.kind_of(member)
-    if depths is None:
-        return Part(kind, 1)
-    role_level = depths.roles.get(member.role, 0)
-    size, block_level = depths.blocks.get(member.role, depths.blocks.get("", (0, 0)))
-    role = member.role if role_level or member.role in depths.blocks else ""
-    if len(depths.roles) == 0 and len(depths.blocks) == 0 and not neighbours:
-        return Part(kind, 1)
-    pin, near = ROOT, -1
-    if neighbours:
-        mine = [m for m in unit.seated.values() if m.role == member.role]
-        if role_level:
-            pin = pin_of(pool, mine, depths.tree, role_level)
-        if size:
-            block = [m for m in mine if m.rank // size == member.rank // size]
-            pin = pin_of(pool, block, depths.tree, block_level) if block else pin
-            neighbours = neighbours if block else []
-        near = _nearest(member, [e for e in neighbours if depths.tree.dom[pin.level][e[2]] == pin.domain])
-    return Part(kind, 1, role_level, size, block_level, pin, near, role)
-
-
-def _nearest(member: Member, neighbours: list[tuple[int, str, int]]) -> int:
-    """Slot of the running member with the nearest rank, of the same role if there is one; -1 if none runs."""
-    if not neighbours:
-        return -1
-    same = [entry for entry in neighbours if entry[1] == member.role] or neighbours
-    return min(same, key=lambda entry: (abs(entry[0] - member.rank), entry[0]))[2]
 
 
 def extras(pool: Pool, unit: Unit, needs: Needs) -> list[Batch]:

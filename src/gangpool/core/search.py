@@ -25,19 +25,18 @@ MOST_STATES = 2_500
 
 class Group:
     """Members of one part that share a domain of depth `level` (0: none asked): the part, or one block of it.
-    `size`: how many they are, `wide`: the depth at which all blocks of the part share a domain, `peers`: those."""
+    `size`: how many they are. `ties`: (depth, groups that share a domain of it with this one and itself)."""
 
-    __slots__ = ("inside", "kind", "left", "level", "part", "peers", "size", "taken", "wide")
+    __slots__ = ("inside", "kind", "left", "level", "part", "size", "taken", "ties")
 
     def __init__(self, number: int, part: Part, size: int, level: int, inside: Spot) -> None:
         self.part = number
         self.kind = part.kind
         self.size = self.left = size
         self.level = level
-        self.wide = part.level
         self.inside = inside
         self.taken: list[int] = []
-        self.peers: list[Group] = [self]
+        self.ties: list[tuple[int, list[Group]]] = []
 
 
 class OutOfBudget(Exception):
@@ -61,7 +60,8 @@ class Search:
         mark = ledger.mark()
         try:
             for spot in self._spots(ask, rooms):
-                groups = [g for number, part in enumerate(ask.parts) for g in groups_of(number, part, ask, spot)]
+                groups = [g for number, part in enumerate(ask.parts) for g in groups_of(number, part, spot)]
+                tie(ask, groups)
                 self._seen: set[StateKey] = set()
                 if self._extend(ask, groups):
                     return seating(ask, groups)
@@ -109,12 +109,15 @@ class Search:
         return False
 
     def _nodes(self, ask: Ask, group: Group) -> Ints:
+        """Nodes of the domains that the group is in, by where it and those tied to it have begun."""
         tree, inside = ask.tree, group.inside
-        if group.taken and group.level > inside.level:
-            return tree.nodes(group.level, tree.dom[group.level][group.taken[0]])
-        if group.wide > inside.level and (begun := [g.taken[0] for g in group.peers if g.taken]):
-            return tree.nodes(group.wide, tree.dom[group.wide][begun[0]])
-        return tree.nodes(inside.level, inside.domain)
+        held = [(level, peer.taken[0]) for level, peers in group.ties for peer in peers if peer.taken]
+        if group.taken:
+            held.append((group.level, group.taken[0]))
+        nodes = tree.nodes(inside.level, inside.domain)
+        for level, i in held:
+            nodes = nodes[tree.dom_of[level][nodes] == tree.dom[level][i]]
+        return nodes
 
     def _could_hold(self, ask: Ask, group: Group) -> bool:
         bound = room(self._ledger, ask.tree, self._tallies.of(group.kind), self._own)
@@ -126,15 +129,16 @@ class Search:
         now = room(self._ledger, tree, self._tallies.of(group.kind))
         nodes = self._nodes(ask, group)
         nodes = nodes[now.fit[nodes] > 0]
-        if group.level and not tree.all_real[group.level]:
-            nodes = nodes[tree.real[group.level][tree.dom_of[group.level][nodes]]]
+        for level in (group.level, *(level for level, _ in group.ties)):
+            if not tree.all_real[level]:
+                nodes = nodes[tree.real[level][tree.dom_of[level][nodes]]]
         nodes = nodes[np.argsort(now.fit[nodes], kind="stable")]
         if self._ordered and group.taken:  # equal members in rising order only: the others are the same states
             nodes = nodes[nodes >= group.taken[-1]]
         return [int(i) for i in nodes]
 
 
-def groups_of(number: int, part: Part, ask: Ask, spot: Spot) -> list[Group]:
+def groups_of(number: int, part: Part, spot: Spot) -> list[Group]:
     """The groups of one part inside a domain."""
     inside = part.pin if part.pin.level > spot.level else spot
     if not part.block_size:
@@ -142,10 +146,17 @@ def groups_of(number: int, part: Part, ask: Ask, spot: Spot) -> list[Group]:
     sizes = [part.block_size] * (part.n // part.block_size)
     if part.n % part.block_size:
         sizes.append(part.n % part.block_size)
-    groups = [Group(number, part, size, max(part.block_level, part.level), inside) for size in sizes]
-    for group in groups:
-        group.peers = groups
-    return groups
+    return [Group(number, part, size, max(part.block_level, part.level), inside) for size in sizes]
+
+
+def tie(ask: Ask, groups: list[Group]) -> None:
+    """Let each group know those whose domain it shares: the other blocks of a part with a level, other parts."""
+    for number, part in enumerate(ask.parts):
+        mine = [group for group in groups if group.part == number]
+        for group in mine:
+            group.ties = [(part.level, mine)] if part.level and len(mine) > 1 else []
+            for one in part.ties:
+                group.ties.append((one.level, [g for g in groups if one in ask.parts[g.part].ties]))
 
 
 def first_of_each(groups: list[Group]) -> list[Group]:

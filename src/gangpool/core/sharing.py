@@ -1,0 +1,147 @@
+"""Which members must share a domain, as parts of an ask: those of a role that has a level, those of a block.
+
+Whole blocks of one kind are one part, planned by sums. What is left of a block (members that are held back, a last
+smaller block, members of several kinds, members that run already) becomes parts of its own: pinned to the domain of
+those that run, else tied to each other. Called by `needs` for gangs with such rules; O(members).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gangpool.core.ask import Part, Tie
+from gangpool.core.descent import Spot
+from gangpool.core.kind import Kind
+from gangpool.core.model import Member
+from gangpool.core.pool import Pool, Unit
+from gangpool.core.seated import ROOT, Neighbour, by_rank, nearest, pin_of
+from gangpool.core.topology import Tree
+
+Share = tuple[str, str, int]
+"""What members have in common: ("role", role, 0), or ("block", role or "" for the whole gang, number)."""
+
+
+class Rules(Struct, frozen=True):
+    """Levels by role and blocks by role ("" for the whole gang), as depths of a tree."""
+
+    tree: Tree
+    roles: dict[str, int]
+    blocks: dict[str, tuple[int, int]]
+
+
+class Lot(Struct):
+    """Members that are planned alike. `shares`: what they share, with whom nobody runs, and its level. `scope`: the
+    role or "" of the blocks that these members are whole ones of, None where they are not."""
+
+    kind: Kind
+    pin: Spot
+    near: int
+    shares: dict[Share, int]
+    members: list[Member]
+    scope: str | None = None
+
+
+def parts_of(
+    pool: Pool, unit: Unit, members: Iterable[Member], rules: Rules, neighbours: list[Neighbour]
+) -> list[tuple[list[Member], Part]]:
+    """Members with their part of an ask, both in the order of seating."""
+    shared = _Shares(unit, rules)
+    pins = {share: pin_of(pool, them, rules.tree, shared.levels[share]) for share, them in shared.seated.items()}
+    lots: dict[tuple[object, ...], Lot] = {}
+    for member in members:
+        kind, _ = pool.kind_of(member)
+        mine = shared.of(member)
+        pin = max((pins.get(share, ROOT) for share in mine), key=lambda spot: spot.level, default=ROOT)
+        free = {share: level for share, level in mine.items() if not pins.get(share, ROOT).level}
+        near = -1
+        if not any(share[0] == "block" for share in free):
+            near = nearest(member, [e for e in neighbours if rules.tree.dom[pin.level][e[2]] == pin.domain])
+        beside = -1 if near < 0 else rules.tree.dom[rules.tree.depth][near]
+        lot = lots.setdefault((kind.number, pin, beside, *free), Lot(kind, pin, near, free, []))
+        lot.members.append(member)
+    return _tied(_in_whole_blocks(list(lots.values()), rules.blocks), rules.blocks)
+
+
+class _Shares:
+    """What each member of a unit shares, and with which seated ones."""
+
+    def __init__(self, unit: Unit, rules: Rules) -> None:
+        assert unit.gang is not None
+        self._rules = rules
+        self.levels: dict[Share, int] = {}
+        self.seated: dict[Share, list[Member]] = {}
+        everyone = sorted((*unit.seated.values(), *unit.waiting.values()), key=by_rank(unit.gang))
+        self._place = {member.uid: place for place, member in enumerate(everyone)}
+        self._by_place = len({member.role for member in everyone}) > 1
+        """Ranks may count within a role: in a block of the whole gang the order of all members counts instead."""
+        first: dict[str, int] = {}
+        for member in everyone:
+            first.setdefault(member.role, member.rank)
+        self._first = first if self._by_place else {}
+        for member in unit.seated.values():
+            for share in self.of(member):
+                self.seated.setdefault(share, []).append(member)
+
+    def of(self, member: Member) -> dict[Share, int]:
+        """The member's shares with their levels."""
+        found: dict[Share, int] = {}
+        if level := self._rules.roles.get(member.role, 0):
+            found["role", member.role, 0] = level
+        scope = member.role if member.role in self._rules.blocks else ""
+        size, level = self._rules.blocks.get(scope, (0, 0))
+        if size:
+            by_place = self._by_place and not scope
+            at = self._place[member.uid] if by_place else member.rank - self._first.get(member.role, 0)
+            found["block", scope, at // size] = level
+        self.levels.update(found)
+        return found
+
+
+def _in_whole_blocks(lots: list[Lot], blocks: dict[str, tuple[int, int]]) -> list[Lot]:
+    """Blocks of one kind as one lot: the whole ones in their order, at the end one that has fewer members."""
+    n_lots = Counter(share for lot in lots for share in lot.shares)
+    result: list[Lot] = []
+    families: dict[tuple[object, ...], dict[int, Lot]] = {}
+    for lot in lots:
+        block = next((share for share in lot.shares if share[0] == "block"), None)
+        if block is None or n_lots[block] > 1:
+            result.append(lot)
+            continue
+        others = [share for share in lot.shares if share[0] != "block"]
+        families.setdefault((lot.kind.number, lot.pin, block[1], *others), {})[block[2]] = lot
+    for (_, _, scope, *_), family in families.items():
+        assert isinstance(scope, str)
+        size, _ = blocks[scope]
+        whole = [lot for _, lot in sorted(family.items()) if len(lot.members) == size]
+        short = [lot for _, lot in sorted(family.items()) if len(lot.members) < size]
+        first, members = (whole + short)[0], [m for lot in (*whole, *short[-1:]) for m in lot.members]
+        kept = {share: level for share, level in first.shares.items() if share[0] != "block"}
+        result.append(replace(first, shares=kept, members=members, scope=scope))
+        result.extend(short[:-1])
+    return result
+
+
+def _tied(lots: list[Lot], blocks: dict[str, tuple[int, int]]) -> list[tuple[list[Member], Part]]:
+    """Each lot as a part: what it alone shares is its level, what several lots share ties them."""
+    n_lots = Counter(share for lot in lots for share in lot.shares)
+    numbers = {share: number for number, share in enumerate(share for share, n in n_lots.items() if n > 1)}
+    found = []
+    for lot in lots:
+        size, block_level = (0, 0) if lot.scope is None else blocks[lot.scope]
+        ties = [Tie(level, numbers[share]) for share, level in lot.shares.items() if share in numbers]
+        part = Part(
+            lot.kind,
+            len(lot.members),
+            level=max((level for share, level in lot.shares.items() if share not in numbers), default=0),
+            block_size=size,
+            block_level=block_level,
+            pin=lot.pin,
+            near=lot.near,
+            ties=tuple(sorted(ties)),
+        )
+        found.append((lot.members, part))
+    return found
