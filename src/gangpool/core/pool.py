@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from gangpool.core.cards import choose_cards, choose_ports, lowest_bits, mask_of, whole_mask
 from gangpool.core.kind import Kind
 from gangpool.core.ledger import Claim, Ledger
@@ -73,8 +75,12 @@ class Pool:
         i = self.ledger.slot[name]
         for uid in self.ledger.drop_node(name):
             member = self._member_of.get(uid)
-            if member is not None:
-                self._on_unknown_node.setdefault(name, {})[uid] = member
+            if member is None:
+                continue
+            if not member.node:  # seated by a plan that nobody has told us is carried out: it belongs there too
+                member = self._member_of[uid] = replace(member, node=name)
+                self._unit_of[uid].seated[uid] = member
+            self._on_unknown_node.setdefault(name, {})[uid] = member
         self._free_masks.pop(i, None)
         self._port_uses.pop(i, None)
 

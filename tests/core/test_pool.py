@@ -1,0 +1,294 @@
+"""Events: nodes, members and gangs that come, change, go and come back in any order; cards and ports of claims."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from gangpool.core.cycle import Cycle
+from gangpool.core.model import CARD, Card, Gang, Member, Port
+from gangpool.core.pool import Pool, Unit
+from tests.core.build import foreign, member, node, places, plan, pool_of, seated, selector, shape, submit, term
+
+WORLD = "a/a1: n1=8 n2=8"
+
+
+def free(pool: Pool, name: str, resource: str = CARD) -> int:
+    return pool.ledger.resource(resource).at[pool.ledger.slot[name]]
+
+
+def cards_of(pool: Pool, uid: str) -> int:
+    return pool.ledger.claims[uid].cards
+
+
+def test_a_running_pod_holds_what_it_asks_for() -> None:
+    pool = pool_of(WORLD)
+    pool.set_member(foreign("p", "n1", shape(2, cpu=3)))
+    assert (free(pool, "n1"), free(pool, "n1", "cpu"), free(pool, "n2")) == (6, 61_000, 8)
+    pool.drop_member("p")
+    assert (free(pool, "n1"), free(pool, "n1", "cpu")) == (8, 64_000)
+    pool.drop_member("p")
+    assert list(pool.faults()) == []
+
+
+def test_a_pending_pod_holds_nothing_and_a_foreign_one_is_no_business_of_ours() -> None:
+    pool = pool_of(WORLD)
+    pool.set_member(member("p"))
+    pool.set_member(member("q", ours=False))
+    assert free(pool, "n1") == 8
+    assert pool.member("q") is None
+    assert [unit.key for unit in pool.waiting()] == ["pod:p"]
+
+
+def test_the_same_event_twice_changes_nothing() -> None:
+    pool = pool_of(WORLD)
+    one = foreign("p", "n1", shape(2))
+    pool.set_member(one)
+    version = pool.ledger.version
+    pool.set_member(replace(one))
+    assert pool.ledger.version == version
+
+
+def test_a_pod_that_is_bound_moves_and_grows() -> None:
+    pool = pool_of(WORLD)
+    one = member("p", shape(2))
+    pool.set_member(one)
+    pool.set_member(replace(one, node="n1"))
+    assert free(pool, "n1") == 6
+    assert pool.waiting() == []
+    pool.set_member(replace(one, node="n1", shape=shape(3)))
+    assert free(pool, "n1") == 5
+    pool.set_member(replace(one, node="n2", shape=shape(3)))
+    assert (free(pool, "n1"), free(pool, "n2")) == (8, 5)
+
+
+def test_new_labels_of_a_running_pod_keep_its_cards() -> None:
+    pool = pool_of(WORLD)
+    match, _ = pool.ledger.terms.term(term("zone", "app=x"))
+    pool.set_member(foreign("p", "n1", shape(2)))
+    pool.set_member(foreign("q", "n1", shape(2)))
+    pool.drop_member("p")
+    pool.set_member(foreign("q", "n1", shape(2), labels="app=x"))
+    assert cards_of(pool, "q") == 0b1100
+    assert match.total == 1
+    assert free(pool, "n1") == 6
+
+
+def test_a_member_changes_its_gang() -> None:
+    pool = pool_of(WORLD)
+    one = member("p", gang="ml/g", node="n1")
+    pool.set_member(one)
+    pool.set_member(replace(one, gang="ml/h"))
+    assert not pool.units["ml/g"].seated
+    assert set(pool.units["ml/h"].seated) == {"p"}
+    waiting = member("w", gang="ml/g")
+    pool.set_member(waiting)
+    pool.set_member(replace(waiting, gang="ml/h"))
+    assert [unit.key for unit in pool.waiting()] == ["ml/h"]
+
+
+def test_a_pod_on_a_node_that_is_not_known_yet() -> None:
+    pool = pool_of(WORLD)
+    pool.set_member(foreign("p", "n3", shape(2)))
+    pool.set_member(foreign("q", "n3", shape(2)))
+    pool.drop_member("q")
+    pool.set_member(foreign("p", "n3", shape(2), labels="app=x"))
+    assert pool.ledger.claims == {}
+    pool.set_node(node("n3"))
+    assert free(pool, "n3") == 6
+    assert set(pool.ledger.claims) == {"p"}
+    assert list(pool.faults()) == []
+
+
+def test_a_lost_node_takes_its_claims_and_brings_them_back() -> None:
+    pool = pool_of(WORLD)
+    pool.set_member(foreign("p", "n1", shape(2)))
+    pool.set_member(foreign("q", "n1", shape(2)))
+    facts = pool.ledger.facts[0]
+    assert facts is not None
+    pool.drop_node("n1")
+    pool.drop_node("n1")
+    assert pool.ledger.claims == {}
+    pool.drop_member("q")
+    pool.set_node(node("n3"))
+    pool.set_node(facts)
+    assert free(pool, "n1") == 6
+    assert free(pool, "n3") == 8
+    assert cards_of(pool, "p") == 0b11
+
+
+def test_a_planned_pod_returns_with_its_node() -> None:
+    """1. A plan seats two pods; nobody has told us yet that they are bound. 2. Their node goes and comes back.
+    3. They hold their cards again, and are planned no second time; once dropped they leave nothing behind."""
+    pool = pool_of("a/a1: n1=8")
+    submit(pool, "g", 2)
+    assert seated(pool) == {"g-0": "n1", "g-1": "n1"}
+    facts = pool.ledger.facts[0]
+    assert facts is not None
+    pool.drop_node("n1")
+    pool.set_node(facts)
+    assert free(pool, "n1") == 6
+    assert plan(pool).seats == ()
+    pool.drop_node("n1")
+    pool.drop_member("g-0")
+    pool.set_node(facts)
+    assert free(pool, "n1") == 7
+
+
+def test_a_plan_that_is_carried_out_changes_nothing() -> None:
+    pool = pool_of(WORLD)
+    submit(pool, "g", 2, shape(3))
+    made = plan(pool)
+    for seat in made.seats:
+        pool.set_member(replace(seat.member, node=seat.node))
+    assert free(pool, "n1") == 2
+    assert list(pool.faults()) == []
+    assert plan(pool).seats == ()
+
+
+def test_a_node_that_shrinks_below_its_use_has_negative_room() -> None:
+    pool = pool_of(WORLD)
+    pool.set_member(foreign("p", "n1", shape(6)))
+    pool.set_node(replace(node("n1", 4), labels={"zone": "a", "rack": "a1"}))
+    assert free(pool, "n1") == -2
+    pool.set_member(member("q", shape(1)))
+    assert seated(pool) == {"q": "n2"}
+    pool.drop_member("p")
+    assert free(pool, "n1") == 4
+
+
+def test_single_pods_leave_no_unit_behind_and_gangs_stay_until_they_are_dropped() -> None:
+    pool = pool_of(WORLD)
+    pool.set_member(member("p"))
+    pool.drop_member("p")
+    assert pool.units == {}
+    key = submit(pool, "g", 2)
+    pool.drop_gang(key)
+    assert key in pool.units
+    pool.drop_member("g-0")
+    pool.drop_member("g-1")
+    assert pool.waiting() == []
+    pool.drop_gang(key)
+    pool.drop_gang("ml/none")
+    assert pool.units == {}
+
+
+def test_members_may_come_before_their_gang() -> None:
+    pool = pool_of(WORLD)
+    pool.set_member(member("p", gang="ml/g"))
+    unit = pool.units["ml/g"]
+    assert unit.gang == Gang("ml/g", 1)
+    pool.set_gang(Gang("ml/g", 2))
+    assert pool.units["ml/g"] is unit
+    assert unit.gang == Gang("ml/g", 2)
+
+
+def test_queue_order_is_priority_then_age_then_rank_then_name() -> None:
+    pool = pool_of(WORLD)
+    pool.set_member(member("late", created=2.0))
+    pool.set_member(member("b", created=1.0))
+    pool.set_member(member("a", created=1.0))
+    pool.set_member(member("second", created=1.0, rank=1))
+    pool.set_member(member("urgent", priority=5, created=9.0))
+    pool.set_gang(Gang("ml/g", 1, priority=7, created=10.0))
+    pool.set_gang(Gang("ml/a0", 1, created=1.0))
+    pool.set_member(member("x", gang="ml/g"))
+    pool.set_member(member("y", gang="ml/a0"))
+    order = [next(iter(unit.waiting)) for unit in pool.waiting()]
+    assert order == ["x", "urgent", "a", "y", "b", "second", "late"]
+
+
+def told(uid: str, where: str, cards: tuple[int, ...] | None, n: int = 2, **more: object) -> Member:
+    return foreign(uid, where, shape(n), cards=cards, **more)
+
+
+def test_cards_are_those_that_the_pod_names_or_the_lowest_free() -> None:
+    pool = pool_of(WORLD)
+    pool.set_member(told("p", "n1", (1, 7)))
+    pool.set_member(told("q", "n1", None))
+    pool.set_member(told("r", "n1", (), 0))
+    assert (cards_of(pool, "p"), cards_of(pool, "q"), cards_of(pool, "r")) == (0b10000010, 0b101, 0)
+    assert pool.free_mask(0) == 0b01111000
+    assert pool.free_mask(1) == 0b11111111
+    pool.drop_member("q")
+    assert pool.free_mask(0) == 0b01111101
+    pool.set_node(node("n1", 4))
+    assert pool.free_mask(0) == 0b1101
+
+
+def test_seats_tell_cards_ports_and_ranks() -> None:
+    cards = tuple(Card(i, switch=f"s{i // 2}", healthy=i != 0) for i in range(4))
+    ports = tuple(Port(f"mlx{i}", switch=f"s{i}") for i in range(2))
+    pool = Pool()
+    pool.set_node(node("n1", 3, cards=cards, ports=ports, room={"rdma/hca": 4, "vpc.amazonaws.com/efa": 4}))
+    key = submit(pool, "g", 1, shape(2, room={"rdma/hca": 1}))
+    pool.set_member(member("single", shape(1, room={"vpc.amazonaws.com/efa": 2})))
+    made = plan(pool)
+    by_uid = {seat.member.uid: seat for seat in made.seats}
+    assert (by_uid["g-0"].cards, by_uid["g-0"].ports, by_uid["g-0"].rank) == (0b1100, ("mlx1",), 0)
+    assert (by_uid["single"].cards, by_uid["single"].ports, by_uid["single"].rank) == (0b10, ("mlx0", "mlx1"), None)
+    assert pool.ledger.claims["g-0"].ports == ("mlx1",)
+    pool.drop_member("g-0")
+    pool.drop_member("single")
+    submit(pool, "h", 2, shape(1, room={"rdma/hca": 1}))
+    again = plan(pool)
+    assert [(seat.cards, seat.ports) for seat in again.seats] == [(0b10, ("mlx0",)), (0b100, ("mlx1",))]
+    assert key in pool.units
+
+
+def test_ports_that_a_running_pod_names_are_in_use() -> None:
+    ports = (Port("mlx0"), Port("mlx1"))
+    pool = Pool()
+    pool.set_node(node("n1", 8, ports=ports, room={"rdma/hca": 4}))
+    pool.set_member(foreign("p", "n1", shape(1, room={"rdma/hca": 1}), ports=("mlx0",)))
+    pool.set_member(member("q", shape(1, room={"rdma/hca": 1})))
+    assert plan(pool).seats[0].ports == ("mlx1",)
+    pool.drop_member("p")
+    pool.set_member(member("r", shape(1, room={"rdma/hca": 1})))
+    assert plan(pool).seats[0].ports == ("mlx0",)
+
+
+def test_a_member_that_asks_for_no_port_gets_none() -> None:
+    pool = Pool()
+    pool.set_node(node("n1", 8, ports=(Port("mlx0"),), room={"rdma/hca": 4}))
+    pool.set_member(member("p"))
+    assert plan(pool).seats[0].ports == ()
+
+
+def test_faults_are_found() -> None:
+    """The tests of histories rest on this list: each kind of fault must show."""
+    pool = pool_of(WORLD)
+    pool.set_member(told("p", "n1", (0, 1)))
+    assert list(pool.faults()) == []
+    pool.ledger.resource(CARD).at[0] -= 1
+    assert list(pool.faults()) == [f"books of {CARD} on slot 0: 5 free, 6 by the claims"]
+    pool.ledger.resource(CARD).at[0] += 1
+    pool.set_member(told("q", "n1", (1, 2)))
+    assert [fault[:15] for fault in pool.faults()] == ["card held twice"]
+    pool.drop_member("q")
+    pool.units["ml/g"] = Unit("ml/g", None)
+    pool.units["ml/g"].waiting["p"] = told("p", "n1", None)
+    assert list(pool.faults()) == ["waiting member p holds a claim"]
+    del pool.units["ml/g"]
+    del pool._member_of["p"]
+    assert list(pool.faults()) == ["claim without member: p"]
+
+
+def test_namespaces_reach_the_ledger() -> None:
+    pool = pool_of(WORLD)
+    pool.set_member(foreign("p", "n1", shape(), labels="app=x"))
+    match, _ = pool.ledger.terms.term(term("zone", "app=x", "none", by_label=selector("team=red")))
+    pool.set_namespace("ml", {"team": "red"})
+    assert match.total == 1
+
+
+def test_settled_members_leave_the_queue_and_keep_their_place() -> None:
+    pool = pool_of(WORLD)
+    submit(pool, "g", 3, minimum=2)
+    pool.set_member(member("g-3", gang="ml/g", rank=3, gates=("x/hold",)))
+    cycle = Cycle(pool)
+    assert len(places(cycle.run())) == 3
+    unit = pool.units["ml/g"]
+    assert set(unit.seated) == {"g-0", "g-1", "g-2"}
+    assert set(unit.waiting) == {"g-3"}
+    assert pool.waiting() == [unit]
+    assert {pool.ledger.claims[uid].node for uid in unit.seated} == {0}
