@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gangpool.core.model import HOSTNAME, Block, Gang, Level, Role
@@ -127,7 +129,7 @@ def test_coupled_members_in_blocks_below_a_required_level() -> None:
 def test_a_role_shares_its_level_and_its_blocks_theirs(coupled: bool) -> None:
     """1. Workers share a zone and sit two by two in racks; the master has to go to zone a. 2. Zone a has racks for
     one block only, so the workers are in zone b, and no block is split."""
-    rules = {"spread": (spread(ZONE, "app=x", 9),)} if coupled else {}
+    rules: dict[str, Any] = {"spread": (spread(ZONE, "app=x", 9),)} if coupled else {}
     pool = pool_of("a/a1: n1=3\na/a2: n2=1\nb/b1: n3=3\nb/b2: n4=2")
     gang = Gang(
         "ml/g",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gangpool.core.model import HOSTNAME, Gang, Role
-from tests.core.build import member, plan, places, pool_of, seated, shape, term
+from tests.core.build import member, places, plan, pool_of, seated, shape, term
 
 
 def test_a_role_is_kept_off_the_members_that_were_looked_at_before_it() -> None:
