@@ -58,6 +58,8 @@ class Ledger:
         self.journal: list[tuple[int, Kind, int] | tuple[Ints, Kind, Ints]] = []
         self._kinds: list[Kind] = []
         self._kind_of: dict[tuple[Shape, tuple[Match, ...]], Kind] = {}
+        self._kind_at: dict[tuple[int, tuple[Match, ...]], Kind] = {}
+        """The same by the id of the interned shape."""
         self._shapes: dict[Shape, Shape] = {}
         self.version = 0
         """Moves with every change of nodes, claims or rules that outlasts a trial."""
@@ -154,7 +156,8 @@ class Ledger:
     def kind(self, shape: Shape, namespace: str, labels: Pairs) -> tuple[Kind, Tag]:
         """The kind of members with this shape in this namespace with these labels, and their tag."""
         tag = self.terms.tag(namespace, labels)
-        found = tag.kinds.get(id(shape))
+        # Interned shapes are kept, so their ids are theirs alone; hashing a shape costs more than all else here.
+        found = self._kind_at.get((id(shape), tag.matches))
         if found is None:
             shape = self._shapes.setdefault(shape, shape)
             register(shape, self.terms, self.columns)
@@ -165,8 +168,7 @@ class Ledger:
                 found = Kind(len(self._kinds), shape, asks, tag, self.terms)
                 self._kinds.append(found)
                 self._kind_of[key] = found
-            tag.kinds[id(shape)] = found
-        assert isinstance(found, Kind)
+            self._kind_at[id(shape), tag.matches] = found
         return found, tag
 
     def kind_sized(self, kind: Kind, requests: tuple[tuple[str, int], ...]) -> Kind:
@@ -184,7 +186,10 @@ class Ledger:
         return found
 
     def _recount(self, match: Match, tags: set[Tag]) -> None:
-        """A new selector: members that are already there join its counter, their claims change kind."""
+        """A new selector: members that are already there join its counter, their claims change kind. O(claims), if
+        any claim has one of the tags: selectors mostly come with the first of their members."""
+        if not any(tag.n_claims for tag in tags):
+            return
         for claim in self.claims.values():
             if claim.tag in tags:
                 match.move(claim.node, 1)
@@ -283,6 +288,7 @@ class Ledger:
     def register(self, claim: Claim) -> None:
         """Write down who holds what was claimed."""
         self.claims[claim.uid] = claim
+        claim.tag.n_claims += 1
         self.on_node[claim.node].add(claim.uid)
 
     def hold(self, claim: Claim) -> None:
@@ -295,6 +301,7 @@ class Ledger:
     def release(self, uid: str) -> Claim:
         """A member no longer holds anything: the books are moved back."""
         claim = self.claims.pop(uid)
+        claim.tag.n_claims -= 1
         i = claim.node
         self.on_node[i].discard(uid)
         for vec, amount in claim.kind.asks:

@@ -16,6 +16,7 @@ from gangpool.core.match import matches
 from gangpool.core.model import Pairs, Requirement, Selector, Shape, Term
 from gangpool.core.vec import Ints, Vec
 
+Pair = tuple[str, str]
 MatchKey = tuple[Selector, tuple[str, ...], Selector]
 ANY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 - the wildcard of hostIP, nothing is bound here
 TERMINATING = "gangpool.io/terminating"
@@ -85,20 +86,25 @@ class PortUse(Counter):
 
 
 class Tag:
-    """Namespace and labels of members, interned; `matches` are the counters that such a member moves."""
+    """Namespace and labels of members, interned; `matches` are the counters that such a member moves, in the order
+    in which they were interned. `n_claims`: registered claims with this tag, kept by the ledger."""
 
-    __slots__ = ("kinds", "labels", "matches", "namespace")
+    __slots__ = ("labels", "matches", "n_claims", "namespace")
 
     def __init__(self, namespace: str, labels: Pairs) -> None:
         self.namespace = namespace
         self.labels = labels
         self.matches: tuple[Match, ...] = ()
-        self.kinds: dict[int, object] = {}
+        self.n_claims = 0
 
 
 class Terms:
     """Interns selectors, terms, ports and tags. `recount(match, tags)` is called when a new selector has to
-    count the members that are already there."""
+    count the members that are already there.
+
+    Selectors and tags find each other by one label pair: most selectors have a requirement `key In (value, …)`,
+    and hardly any tag has that pair. Without that, a thousand jobs that each repel themselves would cost a million
+    comparisons."""
 
     def __init__(self, columns: Columns, recount: Callable[[Match, set[Tag]], None]) -> None:
         self._columns = columns
@@ -107,6 +113,10 @@ class Terms:
         self._carries: dict[Term, Carry] = {}
         self._ports: dict[tuple[str, int], dict[str, PortUse]] = {}
         self._tags: dict[tuple[str, Pairs], Tag] = {}
+        self._tags_with: dict[Pair, list[Tag]] = {}
+        self._matches_by: dict[Pair, list[Match]] = {}
+        self._matches_of_any: list[Match] = []
+        """Selectors without such a requirement: every tag is compared with them."""
         self.namespaces: dict[str, dict[str, str]] = {}
 
     def grow(self, capacity: int) -> None:
@@ -125,29 +135,47 @@ class Terms:
             yield from addresses.values()
 
     def tag(self, namespace: str, labels: Pairs) -> Tag:
-        """The tag of members with these labels. O(selectors) when it is new."""
+        """The tag of members with these labels. O(labels) when it is new, and the selectors that they lead to."""
         key = (namespace, labels)
         tag = self._tags.get(key)
         if tag is None:
             tag = self._tags[key] = Tag(namespace, labels)
-            if self._matches:
-                text = dict(labels)
-                tag.matches = tuple(m for m in self._matches.values() if self._is_match(m.key, namespace, text))
+            for pair in labels:
+                self._tags_with.setdefault(pair, []).append(tag)
+            tag.matches = self._matches_of(namespace, labels)
         return tag
 
+    def _matches_of(self, namespace: str, labels: Pairs) -> tuple[Match, ...]:
+        """The selectors that match these labels, in the order in which they were interned."""
+        if not self._matches:
+            return ()
+        candidates = [match for pair in labels for match in self._matches_by.get(pair, ())]
+        candidates += self._matches_of_any
+        if not candidates:
+            return ()
+        text = dict(labels)
+        hit = [match for match in candidates if self._is_match(match.key, namespace, text)]
+        return tuple(sorted(hit, key=lambda match: match.number))
+
     def match(self, key: MatchKey) -> Match:
-        """The counter of a selector; members already there are counted once, O(tags + claims)."""
+        """The counter of a selector; members already there are counted once, O(tags that it may match, claims)."""
         found = self._matches.get(key)
         if found is None:
             found = self._matches[key] = Match(self._columns.capacity, key, len(self._matches))
-            self._attach(found, self._tags.values())
+            pairs = leading_pairs(key[0])
+            if pairs is None:
+                self._matches_of_any.append(found)
+                self._attach(found, self._tags.values())
+            else:
+                for pair in pairs:
+                    self._matches_by.setdefault(pair, []).append(found)
+                self._attach(found, [tag for pair in pairs for tag in self._tags_with.get(pair, ())])
         return found
 
     def _attach(self, match: Match, tags: Iterable[Tag]) -> None:
         hit = {t for t in tags if match not in t.matches and self._is_match(match.key, t.namespace, dict(t.labels))}
         for tag in hit:
             tag.matches += (match,)
-            tag.kinds.clear()
         if hit:
             self._recount(match, hit)
 
@@ -205,15 +233,26 @@ class Terms:
             return []
         changed = []
         for tag in self._tags.values():
-            if tag.namespace == name:
-                text = dict(tag.labels)
-                now = tuple(m for m in self._matches.values() if self._is_match(m.key, name, text))
-                if now != tag.matches:
-                    changed.append(tag)
+            if tag.namespace == name and self._matches_of(name, tag.labels) != tag.matches:
+                changed.append(tag)
         return changed
 
     def retag(self, tag: Tag) -> None:
         """Match the tag anew (after its claims were taken off the counters)."""
-        text = dict(tag.labels)
-        tag.matches = tuple(m for m in self._matches.values() if self._is_match(m.key, tag.namespace, text))
-        tag.kinds.clear()
+        tag.matches = self._matches_of(tag.namespace, tag.labels)
+
+
+def leading_pairs(selector: Selector) -> tuple[Pair, ...] | None:
+    """Label pairs of which whatever the selector matches has one: those of its In requirement with the fewest
+    values. None: it has no such requirement.
+
+    >>> leading_pairs((Requirement("tier", "Exists"), Requirement("app", "In", ("web",))))
+    (('app', 'web'),)
+    """
+    if selector is None:
+        return ()
+    found = [r for r in selector if r.operator == "In"]
+    if not found:
+        return None
+    fewest = min(found, key=lambda r: len(r.values))
+    return tuple((fewest.key, value) for value in dict.fromkeys(fewest.values))
