@@ -231,11 +231,8 @@ class Terms:
         self.namespaces[name] = labels or {}
         if not any(m.key[2] is not None for m in self._matches.values()):
             return []
-        changed = []
-        for tag in self._tags.values():
-            if tag.namespace == name and self._matches_of(name, tag.labels) != tag.matches:
-                changed.append(tag)
-        return changed
+        tags = (tag for tag in self._tags.values() if tag.namespace == name)
+        return [tag for tag in tags if self._matches_of(name, tag.labels) != tag.matches]
 
     def retag(self, tag: Tag) -> None:
         """Match the tag anew (after its claims were taken off the counters)."""
