@@ -32,6 +32,8 @@ def minimum_of(unit: Unit, gang: Gang) -> int:
 
 def missing_by_role(unit: Unit, gang: Gang) -> dict[str, int]:
     """Per role, how many members it still lacks to its minimum."""
+    if not any(role.minimum for role in gang.roles):  # nearly every gang: nothing has to be counted
+        return {}
     seated = role_counts(unit.seated.values())
     present = seated + role_counts(unit.waiting.values())
     return {
@@ -51,12 +53,12 @@ def why_not_ready(unit: Unit) -> Reason | None:
     free = [member for member in unit.waiting.values() if is_free(member)]
     lacking = max(0, minimum_of(unit, gang) - len(unit.seated))
     by_role = missing_by_role(unit, gang)
-    have = role_counts(free)
+    have = role_counts(free if by_role else ())
     if len(free) >= max(lacking, 1) and all(have[role] >= n for role, n in by_role.items()):
         return None
     held = [member for member in unit.waiting.values() if not is_free(member)]
     exist = len(unit.seated) + len(unit.waiting)
-    held_by_role = role_counts(held)
+    held_by_role = role_counts(held if by_role else ())
     enough = exist >= gang.minimum and all(have[r] + held_by_role[r] >= n for r, n in by_role.items())
     if held and (enough or exist >= gang.minimum):
         return why_held_back(held, exist)

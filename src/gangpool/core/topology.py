@@ -159,6 +159,7 @@ class Forest:
         """Kueue and KAI Topology objects: name to label keys, widest first."""
         self.hypernodes: dict[str, HyperNode] = {}
         self._trees: dict[tuple[str, ...], Tree] = {}
+        self._wanted: dict[tuple[Level, ...], tuple[Tree, list[int | None]]] = {}
         self._default: tuple[str, ...] | None = None
         self._version = -1
 
@@ -169,6 +170,7 @@ class Forest:
     def _sync(self) -> None:
         if self._version != self._ledger.node_version:
             self._trees.clear()
+            self._wanted.clear()
             self._default = None
             self._version = self._ledger.node_version
 
@@ -237,6 +239,13 @@ class Forest:
         that no node has. Keys that no known tree has together make a tree of their own, the key with the fewest
         values widest."""
         default = self.default_keys()
+        key = tuple(wanted)
+        found = self._wanted.get(key)
+        if found is None:
+            found = self._wanted[key] = self._find_tree(wanted, default)
+        return found
+
+    def _find_tree(self, wanted: Sequence[Level], default: tuple[str, ...]) -> tuple[Tree, list[int | None]]:
         named = [self._key(level, default) for level in wanted]
         keys = tuple(dict.fromkeys(key for key in named if key))
         tree = self.tree(self._known(keys, wanted, default))
