@@ -86,12 +86,14 @@ def share_many(rooms: Ints, n: int) -> tuple[Ints, Ints]:
     """`share` for long vectors: (positions, members). O(children log children)."""
     order = np.argsort(-rooms, kind="stable")
     ordered = rooms[order]
-    j = int(np.searchsorted(np.cumsum(ordered), n))
-    rest = n - int(ordered[:j].sum())
-    smallest = int(np.searchsorted(-ordered, -rest, side="right")) - 1  # the last one that holds the rest
-    first = int(np.searchsorted(-ordered, -int(ordered[smallest]), side="left"))
-    positions = np.append(order[:j], order[max(first, j)])
-    counts = np.append(ordered[:j], rest)
+    reached = ordered.cumsum()
+    j = int(reached.searchsorted(n))
+    rest = n - int(reached[j - 1]) if j else n
+    left = ordered[j:]
+    smallest = left[int(np.count_nonzero(left >= rest)) - 1]
+    positions, counts = order[: j + 1], ordered[: j + 1]
+    positions[j] = order[j + int((left == smallest).argmax())]
+    counts[j] = rest
     return positions, counts
 
 

