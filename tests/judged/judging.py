@@ -118,6 +118,8 @@ def _of_gang(outcome: Outcome, gang: Json, entry: PendingEntry) -> Iterator[str]
         yield from _verdict(outcome, more, entry)
         return
     yield from _verdict(outcome, gang, entry)
+    if entry.reason.code == "cannot-fit" and int(entry.reason.numbers["best"]) >= int(entry.reason.numbers["needed"]):
+        yield f"{gang['key']}: cannot fit, but {entry.reason.message}"
     if entry.reason.code == "cannot-fit" and not (gang.get("roles") or gang.get("blocks")):
         yield from _best(outcome, gang, entry, seated)
 

@@ -129,3 +129,67 @@ def test_a_lost_member_of_a_block_returns_to_its_block_whoever_is_nearer() -> No
     whole = gang("ml/g", [f"g-{i}" for i in range(4)], blocks={"size": 2, "keys": [ZONE, RACK]})
     nodes = [node(name, {ZONE: "a", RACK: name}) for name in ("a1", "a2")]
     assert placed(world(nodes, members, [whole])) == {"g-2": "a1"}
+
+
+BLOCKS = {"gangpool.io/block-size": "2", "gangpool.io/block-topology": RACK}
+
+
+def ranked(members: list[Json]) -> list[Json]:
+    """The members with their ranks, in blocks of two that share a rack."""
+    for rank, made in enumerate(members):
+        made["metadata"]["annotations"] = dict(BLOCKS)
+        made["metadata"]["labels"][RANK] = str(rank)
+    return members
+
+
+def in_racks(*cards: int) -> list[Json]:
+    """A node of so many cards in each of several racks."""
+    return [node(f"r{i}", {ZONE: "a", RACK: f"r{i}"}, {CARD: str(n)}) for i, n in enumerate(cards)]
+
+
+def test_a_block_is_known_by_its_ranks_not_by_who_is_free() -> None:
+    """1. Six members in blocks of two, five of which are the minimum; rank 1 waits behind a gate. 2. The free ones
+    were taken two by two as they came: ranks 0 and 2 as a block, and ranks 2 and 3 sat in different racks."""
+    members = ranked(group("g", 6, 1))
+    members[1]["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
+    whole = gang("ml/g", [f"g-{i}" for i in range(6)], 5, blocks={"size": 2, "keys": [ZONE, RACK]})
+    found = placed(world(in_racks(1, 2, 2), members, [whole]))
+    assert (found["g-0"], found["g-2"], found["g-4"]) == ("r0", found["g-3"], found["g-5"])
+
+
+def test_a_block_stays_together_whatever_its_members_ask_for() -> None:
+    """1. Rank 0 asks for two cards, the others for one. 2. Members were planned by what they ask for, rank 0 as a
+    block of its own, and it sat in another rack than rank 1."""
+    members = ranked(group("g", 4, 1))
+    members[0] = ranked(group("g", 1, 2))[0]
+    whole = gang("ml/g", [f"g-{i}" for i in range(4)], blocks={"size": 2, "keys": [ZONE, RACK]})
+    found = placed(world(in_racks(2, 3), members, [whole]))
+    assert found == {"g-0": "r1", "g-1": "r1", "g-2": "r0", "g-3": "r0"}
+
+
+def test_a_block_goes_on_from_role_to_role() -> None:
+    """1. A master and three workers in blocks of two: the master and the first worker are one. 2. Two racks have room
+    for a master and a worker, or two workers. 3. The master was a block by itself."""
+    members, whole = tasks("g", master=(1, 1, {"asks": {CARD: "2"}}), worker=(3, 3, {"asks": {CARD: "1"}}))
+    whole["blocks"] = {"size": 2, "keys": [ZONE, RACK]}
+    found = placed(world(in_racks(3, 2), members, [whole]))
+    assert found == {"g-master-0": "r0", "g-worker-0": "r0", "g-worker-1": "r1", "g-worker-2": "r1"}
+
+
+def test_other_members_start_where_the_first_do_not_fit() -> None:
+    """1. One master and three workers; any three of them are the minimum. 2. No node has the master's eight cards.
+    3. The master was taken first and the gang waited, although its workers are enough."""
+    members, whole = tasks("g", master=(0, 1, {"asks": {CARD: "8"}}), worker=(0, 3, {"asks": {CARD: "1"}}))
+    whole["minimum"] = 3
+    found = placed(world(in_racks(4), members, [whole]))
+    assert sorted(found) == ["g-worker-0", "g-worker-1", "g-worker-2"]
+
+
+def test_a_level_on_the_pods_of_a_group_is_heard() -> None:
+    """1. A PodGroup has no template, so its pods carry the level. 2. Nobody read it: the gang sat in two racks."""
+    members = group("g", 3, 1)
+    for made in members:
+        made["metadata"]["annotations"] = {"gangpool.io/required-topology": RACK}
+    whole = gang("ml/g", [f"g-{i}" for i in range(3)], required=[ZONE, RACK])
+    assert placed(world(in_racks(2, 2), members, [whole])) == {}
+    assert set(placed(world(in_racks(2, 3), members, [whole])).values()) == {"r1"}

@@ -17,7 +17,9 @@ from gangpool.core.room import within
 from gangpool.core.vec import Ints
 
 EXACT = 40_000
-"""Up to so many members x nodes the count is exact; a few milliseconds for each domain looked at."""
+"""Up to so many members x nodes the planner is asked; a few milliseconds for each domain looked at."""
+SEARCHED = 16
+"""Up to so many nodes it searches for an answer, and the count is exact."""
 MOST_LOOKED_AT = 8
 """Domains that are counted, the ones with the largest bound."""
 
@@ -52,7 +54,7 @@ def _count(planner: Planner, ask: Ask, spot: Spot, most: int) -> int:
     while True:  # fewer members always fit where more do
         fewer = replace(ask, parts=(replace(part, n=n),), pin=spot, limit=max(ask.limit, spot.level))
         mark = planner.ledger.mark()
-        if n == 0 or isinstance(planner.seat(fewer), Seating):
+        if n == 0 or isinstance(planner.seat(fewer, planner.ledger.n_slots <= SEARCHED), Seating):
             low = n
             if low == high:
                 return n
@@ -63,7 +65,9 @@ def _count(planner: Planner, ask: Ask, spot: Spot, most: int) -> int:
 
 
 def fill_coupled(planner: Planner, ask: Ask, part: Part, inside: Spot) -> int:
-    """Seat one after the other what goes; members that must sit together go where most of them fit."""
+    """Seat one after the other what goes; members that must sit together go where most of them fit, blocks whole."""
+    if part.block_size and part.block_level > inside.level:
+        return _fill_blocks(planner, ask, part, inside)
     mask = planner.roomiest(part.kind, ask.tree, inside)
     done = 0
     while done < part.n:
@@ -76,3 +80,25 @@ def fill_coupled(planner: Planner, ask: Ask, part: Part, inside: Spot) -> int:
         planner.claim(part.kind, *planner.walk(base, spot, 1, None))
         done += 1
     return done
+
+
+def _fill_blocks(planner: Planner, ask: Ask, part: Part, inside: Spot) -> int:
+    done = 0
+    while done < part.n:
+        block = replace(part, n=min(part.block_size, part.n - done), block_size=0)
+        mark = planner.ledger.mark()
+        placed = fill_coupled(planner, ask, block, roomiest(planner, ask, part, inside, part.block_level))
+        if placed < block.n:
+            planner.ledger.rollback(mark)
+            break
+        done += placed
+    return done
+
+
+def roomiest(planner: Planner, ask: Ask, part: Part, inside: Spot, depth: int) -> Spot:
+    """The domain of a lower depth that has most room for a part now; the spot itself where it is as low."""
+    if depth <= inside.level:
+        return inside
+    first, last = ask.tree.span(inside.level, inside.domain, depth)
+    rooms = planner.room(part.kind, ask.tree).sums(depth)[first:last] * ask.tree.real[depth][first:last]
+    return Spot(depth, first + int(rooms.argmax()))

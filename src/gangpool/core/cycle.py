@@ -154,7 +154,7 @@ class Cycle:
                 refusal = Refusal(ask, is_proved=self._refused[key][1] < 0, budget=max(self._refused[key][1], 0))
                 continue
             mark = self.pool.ledger.mark()
-            answer = self.planner.seat(ask)
+            answer = self.planner.seat(ask, thorough=last)
             if isinstance(answer, Refusal):
                 self._remember(key, answer)
                 refusal = answer

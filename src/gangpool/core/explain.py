@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from gangpool.core.amount import amount_text, unit_numbers
-from gangpool.core.ask import Ask, Part, Refusal
-from gangpool.core.coupled import fill_coupled, most_coupled
+from gangpool.core.ask import Ask, Part, Refusal, Tie
+from gangpool.core.coupled import fill_coupled, most_coupled, roomiest
 from gangpool.core.descent import Spot, in_blocks
-from gangpool.core.gang import Planner, inner
+from gangpool.core.gang import Planner, above, inner
 from gangpool.core.kind import Kind
 from gangpool.core.match import untolerated
 from gangpool.core.model import Reason, Requirement
@@ -113,9 +113,16 @@ def _fill(planner: Planner, ask: Ask, spot: Spot) -> tuple[int, Part]:
     has no place once the others have theirs."""
     placed, failing = 0, ask.parts[-1]
     short_of = -1
+    begun: dict[Tie, Spot] = {}
     order = sorted(ask.parts, key=lambda part: (-part.kind.n_cards, -part.n))
     for part in order:
-        done = _fill_part(planner, ask, part, inner(ask.tree, spot, part.pin))
+        inside = inner(ask.tree, spot, part.pin)
+        for tie in part.ties:
+            inside = inner(ask.tree, inside, begun.get(tie, inside))
+        free = [tie.level for tie in part.ties if tie not in begun]
+        inside = roomiest(planner, ask, part, inside, max(shared_level(part), *free, 0))
+        begun |= {tie: above(ask.tree, inside, tie.level) for tie in part.ties if tie not in begun}
+        done = _fill_part(planner, ask, part, inside)
         placed += done
         if part.n - done > max(short_of, 0):
             short_of, failing = part.n - done, part
@@ -128,11 +135,6 @@ def shared_level(part: Part) -> int:
 
 
 def _fill_part(planner: Planner, ask: Ask, part: Part, inside: Spot) -> int:
-    depth = shared_level(part)
-    if depth > inside.level:
-        first, last = ask.tree.span(inside.level, inside.domain, depth)
-        rooms = planner.room(part.kind, ask.tree).sums(depth)[first:last] * ask.tree.real[depth][first:last]
-        inside = Spot(depth, first + int(rooms.argmax()))
     if part.kind.coupled:
         return fill_coupled(planner, ask, part, inside)
     base = planner.room(part.kind, ask.tree)

@@ -52,11 +52,12 @@ class Planner:
         sums = base.sums(level)[first:last][ask.tree.real[level][first:last]]
         return int(sums.max()) if len(sums) else 0
 
-    def seat(self, ask: Ask) -> Seating | Refusal:
-        """Seat everything the ask says; on success the claims stand in the ledger, on refusal nothing does."""
+    def seat(self, ask: Ask, thorough: bool = True) -> Seating | Refusal:
+        """Seat everything the ask says; on success the claims stand in the ledger, on refusal nothing does.
+        `thorough`: where trials fail, search; a preference is not worth that."""
         if len(ask.parts) == 1 and not ask.parts[0].kind.coupled:
             return self._seat_one(ask, ask.parts[0])
-        return self._seat_joined(ask) or self._seat_many(ask)
+        return self._seat_joined(ask) or self._seat_many(ask, thorough)
 
     # ---- one kind: exact
 
@@ -165,7 +166,7 @@ class Planner:
             self.claim(part.kind, nodes, counts)
         return Seating(seats)
 
-    def _seat_many(self, ask: Ask) -> Seating | Refusal:
+    def _seat_many(self, ask: Ask, thorough: bool) -> Seating | Refusal:
         tried = 0
         passed = 0
         for level in range(ask.tree.depth, max(ask.limit, ask.pin.level) - 1, -1):
@@ -180,6 +181,8 @@ class Planner:
                     return seating
         if not passed:
             return Refusal(ask, is_proved=True)
+        if not thorough:
+            return Refusal(ask, is_proved=False, budget=tried)
         return self.search.run(ask, self._bounding_rooms(ask), tried)
 
     def _bounding_rooms(self, ask: Ask) -> list[Room]:
@@ -271,9 +274,7 @@ class Planner:
         """Parts that share a domain of a depth: in each domain that could hold them, tightest first."""
         tree = ask.tree
         for number in numbers:
-            pin = ask.parts[number].pin
-            if pin.level > level:
-                pin = Spot(level, tree.above(pin.level, pin.domain, level))
+            pin = above(tree, ask.parts[number].pin, level)
             if not meet(tree, inside, pin):
                 return None
             inside = inner(tree, inside, pin)
@@ -403,6 +404,11 @@ def meet(tree: Tree, one: Spot, other: Spot) -> bool:
     """Does one of two domains lie in the other?"""
     low, high = (one, other) if one.level >= other.level else (other, one)
     return tree.above(low.level, low.domain, high.level) == high.domain
+
+
+def above(tree: Tree, spot: Spot, level: int) -> Spot:
+    """The domain of a wider level around a spot; the spot itself where it is as wide."""
+    return Spot(level, tree.above(spot.level, spot.domain, level)) if spot.level > level else spot
 
 
 def inner(tree: Tree, one: Spot, other: Spot) -> Spot:
