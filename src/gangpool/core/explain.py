@@ -178,33 +178,31 @@ def _usable(planner: Planner, ask: Ask, part: Part, spot: Spot) -> Bools:
     return usable if usable.any() else filtered if filtered.any() else here
 
 
-def _lacking(planner: Planner, ask: Ask, part: Part, spot: Spot) -> tuple[list[int], int]:
-    """Which of a kind's asks the next member does not find, once the others are seated: positions in its requests,
-    and on how many nodes the scarcest is still free (0: on none; then all such are named)."""
-    usable = _usable(planner, ask, part, spot)
-    if not usable.any():
-        return [], 0
-    having = [int((usable & (vec.view >= amount)).sum()) for vec, amount in part.kind.asks]
-    fewest = min(having)
-    if fewest and (usable & np.all([vec.view >= amount for vec, amount in part.kind.asks], axis=0)).any():
-        return [], 0  # a node has all of it: taints, rules or levels are in the way, not room
-    return [p for p, n in enumerate(having) if n == 0] or [having.index(fewest)], fewest
+def _lacking(planner: Planner, ask: Ask, part: Part, spot: Spot) -> list[int]:
+    """Which of a kind's asks the next member does not find, once the others are seated, as positions in its requests:
+    those that no node has left; else, among the nodes that have the scarcest, those that none of them has."""
+    mask = _usable(planner, ask, part, spot)
+    while mask.any():
+        having = [int((mask & (vec.view >= amount)).sum()) for vec, amount in part.kind.asks]
+        nowhere = [p for p, n in enumerate(having) if n == 0]
+        if nowhere:
+            return nowhere
+        scarcest = having.index(min(having))
+        if having[scarcest] == int(mask.sum()):
+            break  # a node has all of it: taints, rules or levels are in the way, not room
+        vec, amount = part.kind.asks[scarcest]
+        mask &= vec.view >= amount
+    return []
 
 
-def _shortage(
-    planner: Planner, lacking: tuple[list[int], int], part: Part, usable: Bools
-) -> tuple[str, dict[str, int | str]]:
+def _shortage(planner: Planner, lacking: list[int], part: Part, usable: Bools) -> tuple[str, dict[str, int | str]]:
     """`; RESOURCE asked X, best Y`: Y is what the best node has free now. The fullest node that has some of it, but
     takes no member, is named; and what is on no node at all, free or not, says the largest there is."""
     ledger = planner.ledger
     texts: list[str] = []
     numbers: dict[str, int | str] = {}
-    positions, fewest = lacking
-    for p in positions:
+    for p in lacking:
         name, (vec, amount) = part.kind.shape.requests[p][0], part.kind.asks[p]
-        if fewest:
-            texts.append(f"; {name} is left on {fewest} nodes only, which lack something else")
-            continue
         values = np.where(usable, vec.view, 0)
         best = max(int(values.max()), 0)
         text = f"; {name} asked {amount_text(name, amount)}, best {amount_text(name, best)}"
