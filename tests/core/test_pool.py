@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from gangpool.core.cycle import Cycle
-from gangpool.core.model import CARD, Card, Gang, Member, Port
+from gangpool.core.model import CARD, Gang
 from gangpool.core.pool import Pool, Unit
 from tests.core.build import foreign, member, node, places, plan, pool_of, seated, selector, shape, submit, term
 
@@ -197,76 +197,19 @@ def test_queue_order_is_priority_then_age_then_rank_then_name() -> None:
     assert order == ["x", "urgent", "a", "y", "b", "second", "late"]
 
 
-def told(uid: str, where: str, cards: tuple[int, ...] | None, n: int = 2, **more: object) -> Member:
-    return foreign(uid, where, shape(n), cards=cards, **more)
-
-
-def test_cards_are_those_that_the_pod_names_or_the_lowest_free() -> None:
-    pool = pool_of(WORLD)
-    pool.set_member(told("p", "n1", (1, 7)))
-    pool.set_member(told("q", "n1", None))
-    pool.set_member(told("r", "n1", (), 0))
-    assert (cards_of(pool, "p"), cards_of(pool, "q"), cards_of(pool, "r")) == (0b10000010, 0b101, 0)
-    assert pool.free_mask(0) == 0b01111000
-    assert pool.free_mask(1) == 0b11111111
-    pool.drop_member("q")
-    assert pool.free_mask(0) == 0b01111101
-    pool.set_node(node("n1", 4))
-    assert pool.free_mask(0) == 0b1101
-
-
-def test_seats_tell_cards_ports_and_ranks() -> None:
-    cards = tuple(Card(i, switch=f"s{i // 2}", healthy=i != 0) for i in range(4))
-    ports = tuple(Port(f"mlx{i}", switch=f"s{i}") for i in range(2))
-    pool = Pool()
-    pool.set_node(node("n1", 3, cards=cards, ports=ports, room={"rdma/hca": 4, "vpc.amazonaws.com/efa": 4}))
-    key = submit(pool, "g", 1, shape(2, room={"rdma/hca": 1}))
-    pool.set_member(member("single", shape(1, room={"vpc.amazonaws.com/efa": 2})))
-    made = plan(pool)
-    by_uid = {seat.member.uid: seat for seat in made.seats}
-    assert (by_uid["g-0"].cards, by_uid["g-0"].ports, by_uid["g-0"].rank) == (0b1100, ("mlx1",), 0)
-    assert (by_uid["single"].cards, by_uid["single"].ports, by_uid["single"].rank) == (0b10, ("mlx0", "mlx1"), None)
-    assert pool.ledger.claims["g-0"].ports == ("mlx1",)
-    pool.drop_member("g-0")
-    pool.drop_member("single")
-    submit(pool, "h", 2, shape(1, room={"rdma/hca": 1}))
-    again = plan(pool)
-    assert [(seat.cards, seat.ports) for seat in again.seats] == [(0b10, ("mlx0",)), (0b100, ("mlx1",))]
-    assert key in pool.units
-
-
-def test_ports_that_a_running_pod_names_are_in_use() -> None:
-    ports = (Port("mlx0"), Port("mlx1"))
-    pool = Pool()
-    pool.set_node(node("n1", 8, ports=ports, room={"rdma/hca": 4}))
-    pool.set_member(foreign("p", "n1", shape(1, room={"rdma/hca": 1}), ports=("mlx0",)))
-    pool.set_member(member("q", shape(1, room={"rdma/hca": 1})))
-    assert plan(pool).seats[0].ports == ("mlx1",)
-    pool.drop_member("p")
-    pool.set_member(member("r", shape(1, room={"rdma/hca": 1})))
-    assert plan(pool).seats[0].ports == ("mlx0",)
-
-
-def test_a_member_that_asks_for_no_port_gets_none() -> None:
-    pool = Pool()
-    pool.set_node(node("n1", 8, ports=(Port("mlx0"),), room={"rdma/hca": 4}))
-    pool.set_member(member("p"))
-    assert plan(pool).seats[0].ports == ()
-
-
 def test_faults_are_found() -> None:
     """The tests of histories rest on this list: each kind of fault must show."""
     pool = pool_of(WORLD)
-    pool.set_member(told("p", "n1", (0, 1)))
+    pool.set_member(foreign("p", "n1", shape(2), cards=(0, 1)))
     assert list(pool.faults()) == []
     pool.ledger.resource(CARD).at[0] -= 1
     assert list(pool.faults()) == [f"books of {CARD} on slot 0: 5 free, 6 by the claims"]
     pool.ledger.resource(CARD).at[0] += 1
-    pool.set_member(told("q", "n1", (1, 2)))
+    pool.set_member(foreign("q", "n1", shape(2), cards=(1, 2)))
     assert [fault[:15] for fault in pool.faults()] == ["card held twice"]
     pool.drop_member("q")
     pool.units["ml/g"] = Unit("ml/g", None)
-    pool.units["ml/g"].waiting["p"] = told("p", "n1", None)
+    pool.units["ml/g"].waiting["p"] = foreign("p", "n1", shape(2))
     assert list(pool.faults()) == ["waiting member p holds a claim"]
     del pool.units["ml/g"]
     del pool._member_of["p"]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from gangpool.core.cards import choose_cards, choose_ports, lowest_bits, mask_of, whole_mask
+from gangpool.core.cards import choose_cards, choose_ports, indexes_of, lowest_bits, mask_of, whole_mask
 from gangpool.core.kind import Kind
 from gangpool.core.ledger import Claim, Ledger
 from gangpool.core.model import CARD, Gang, Member, NodeFacts, Seat
@@ -73,12 +73,14 @@ class Pool:
         if name not in self.ledger.slot:
             return
         i = self.ledger.slot[name]
+        held = {uid: self.ledger.claims[uid] for uid in self.ledger.on_node[i]}
         for uid in self.ledger.drop_node(name):
             member = self._member_of.get(uid)
             if member is None:
                 continue
             if not member.node:  # seated by a plan that nobody has told us is carried out: it belongs there too
-                member = self._member_of[uid] = replace(member, node=name)
+                cards, ports = indexes_of(held[uid].cards), held[uid].ports
+                member = self._member_of[uid] = replace(member, node=name, cards=cards, ports=ports)
                 self._unit_of[uid].seated[uid] = member
             self._on_unknown_node.setdefault(name, {})[uid] = member
         self._free_masks.pop(i, None)
@@ -190,8 +192,19 @@ class Pool:
         kind, tag = self.kind_of(member)
         if member.cards is not None:
             cards = mask_of(member.cards)
+            if cards & ~self.free_mask(i):
+                self._move_guesses(i, cards)
         claim = self._claim_of(member, i, kind, tag, cards)
         self.ledger.hold(claim)
+
+    def _move_guesses(self, i: int, told: int) -> None:
+        """Running pods whose cards nobody told got the lowest free ones; who is told to have these is right."""
+        for uid in sorted(self.ledger.on_node[i]):
+            claim, other = self.ledger.claims[uid], self._member_of[uid]
+            if claim.cards & told and other.cards is None and other.node:
+                taken = (claim.cards & told).bit_count()
+                claim.cards = claim.cards & ~told | lowest_bits(self.free_mask(i) & ~told, taken)
+                self._free_masks.pop(i)
 
     def _claim_of(self, member: Member, i: int, kind: Kind, tag: Tag, cards: int | None) -> Claim:
         facts = self.ledger.facts[i]
