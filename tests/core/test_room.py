@@ -128,7 +128,7 @@ def test_which_nodes_count_for_a_spread() -> None:
 
 def test_pods_on_nodes_that_do_not_count_are_not_counted() -> None:
     pool = running("n3")
-    one = {"spread": (spread(ZONE, "app=x"),)}
+    one: dict[str, Any] = {"spread": (spread(ZONE, "app=x"),)}
     assert allowed(pool, "app=x", **one) == ["n4"]
     assert allowed(pool, "app=x", **one, node_selectors=(either("rack!=a2"),)) == ["n1", "n2", "n3", "n4"]
 
