@@ -11,6 +11,7 @@ from gangpool.core.model import Block, Gang, Level, Reason, Role
 from gangpool.core.needs import Needs, choose, depths_of, extras, needs_of
 from gangpool.core.pool import Pool, Unit
 from gangpool.core.seated import pin_of
+from gangpool.core.sharing import Cut
 from tests.core.build import (
     RACK,
     ZONE,
@@ -103,7 +104,7 @@ def test_levels_as_depths() -> None:
     plain = replace(gang, preferred=())
     found = depths_of(pool, plain)
     assert not isinstance(found, Reason)
-    assert (found.required, found.blocks, found.roles) == (1, {"w": (2, 2), "": (3, 1)}, {"m": 2})
+    assert (found.required, found.blocks, found.roles) == (1, {"w": (Cut(2, 2),), "": (Cut(3, 1),)}, {"m": 2})
     bare = depths_of(pool, Gang("ml/g", 1))
     assert not isinstance(bare, Reason)
     assert (bare.required, bare.blocks, bare.roles, bare.tree.keys) == (0, {}, {}, (ZONE, RACK))

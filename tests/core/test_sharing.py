@@ -65,11 +65,23 @@ def test_a_block_of_the_whole_gang_counts_over_its_roles() -> None:
     assert found["m"].ties == found["w0"].ties != ()
 
 
-def test_a_block_of_a_role_counts_from_the_first_rank_of_the_role() -> None:
+def test_a_block_of_a_role_counts_from_its_first_rank() -> None:
     """Ranks count over the gang here: the leader is 0, workers begin at 1, their first block is 1 and 2."""
     members = [one("l", 0, SMALL, "leader"), *(one(f"w{rank}", rank, SMALL, "worker") for rank in range(1, 6))]
-    found = parts(*members, blocks=(("worker", Block(2, level(RACK))),))
+    found = parts(*members, blocks=(("worker", Block(2, level(RACK), first=1)),))
     assert list(found) == ["l", "w1 w2 w3 w4 w5"]
+    # From rank 0 on, rank 1 is what is left of the first block.
+    assert list(parts(*members, blocks=(("worker", Block(2, level(RACK))),))) == ["l", "w2 w3 w4 w5 w1"]
+
+
+def test_blocks_within_blocks() -> None:
+    """Pairs share a rack, fours a zone: the pairs of each four are one part with a level."""
+    twice = (("", Block(4, level(ZONE))), ("", Block(2, level(RACK))))
+    found = parts(*some(*range(8)), blocks=twice)
+    assert {names: (part.level, part.block_size, part.block_level) for names, part in found.items()} == {
+        "m0 m1 m2 m3": (1, 2, 2),
+        "m4 m5 m6 m7": (1, 2, 2),
+    }
 
 
 def test_a_role_with_a_level_is_tied_where_its_members_differ() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from gangpool.intake import place
+from gangpool.intake.config import Config
+from gangpool.objects.located import Located
 from tests.judged.judging import missed, objections, plan
 from tests.oracle.world_parts import CARD, HOSTNAME, RACK, RANK, ZONE, gang, node, pod, selector, spread, world
 
@@ -193,3 +196,26 @@ def test_a_level_on_the_pods_of_a_group_is_heard() -> None:
     whole = gang("ml/g", [f"g-{i}" for i in range(3)], required=[ZONE, RACK])
     assert placed(world(in_racks(2, 2), members, [whole])) == {}
     assert set(placed(world(in_racks(2, 3), members, [whole])).values()) == {"r1"}
+
+
+def test_subgroups_of_a_leader_and_workers_sit_apart_and_each_together() -> None:
+    """1. A LeaderWorkerSet of four in subgroups of two, each with a rack for itself; the leader asks for more cards.
+    2. The first subgroup is the leader and a worker. Leader and workers were told apart as groups of the exclusive
+    level, so these two kept each other out of their rack, and the set waited for ever."""
+
+    def template(cards: int) -> Json:
+        return {"spec": {"containers": [{"name": "main", "resources": {"limits": {CARD: cards}}}]}}
+
+    prefix = "leaderworkerset.sigs.k8s.io/"
+    policy = {"subGroupSize": 2, "subGroupPolicyType": "LeaderWorker"}
+    inner = {"size": 4, "leaderTemplate": template(2), "workerTemplate": template(1), "subGroupPolicy": policy}
+    lws = {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "s", "namespace": "ml", "annotations": {f"{prefix}subgroup-exclusive-topology": RACK}},
+        "spec": {"replicas": 1, "leaderWorkerTemplate": inner},
+    }
+    answer = place(in_racks(4, 8), [Located("s.yaml", lws)], 0.0, Config())
+    found = {entry.pod: entry.node for entry in answer.placed}
+    assert found == {"s-0": found["s-0"], "s-0-1": found["s-0"], "s-0-2": found["s-0-2"], "s-0-3": found["s-0-2"]}
+    assert found["s-0"] != found["s-0-2"]

@@ -73,8 +73,8 @@ def test_exclusive_topology_is_a_domain_for_each_group_and_workers_follow() -> N
         # Divides evenly: the leader is in the first subgroup.
         (4, 2, "LeaderWorker", ("", Block(2, NVLINK)), ["0", "0", "1", "1"], []),
         # One more than even: the leader is extra, and goes with the first.
-        (5, 2, "LeaderWorker", ("worker", Block(2, NVLINK)), ["0", "0", "0", "1", "1"], ["not-supported"]),
-        (5, 2, "LeaderExcluded", ("worker", Block(2, NVLINK)), ["0", "0", "0", "1", "1"], []),
+        (5, 2, "LeaderWorker", ("worker", Block(2, NVLINK, 1)), ["0", "0", "0", "1", "1"], ["not-supported"]),
+        (5, 2, "LeaderExcluded", ("worker", Block(2, NVLINK, 1)), ["0", "0", "0", "1", "1"], []),
     ],
 )
 def test_subgroups_are_blocks(

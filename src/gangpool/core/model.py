@@ -162,10 +162,11 @@ class Level(Struct, frozen=True, gc=False):
 
 
 class Block(Struct, frozen=True, gc=False):
-    """A gang's members in blocks of `size` (by rank), each block inside one domain of `level`."""
+    """A gang's members in blocks of `size` (by rank, from rank `first` on), each inside one domain of `level`."""
 
     size: int
     level: Level
+    first: int = 0
 
 
 class Role(Struct, frozen=True, gc=False):

@@ -18,7 +18,7 @@ from gangpool.core.model import Gang, Level, Member, Reason
 from gangpool.core.pool import Pool, Unit
 from gangpool.core.ready import is_free, minimum_of, missing_by_role
 from gangpool.core.seated import ROOT, Neighbour, by_rank, nearest, neighbours_of, pin_of
-from gangpool.core.sharing import Rules, parts_of
+from gangpool.core.sharing import Cut, Rules, parts_of
 from gangpool.core.soft import variants
 from gangpool.core.topology import Tree
 
@@ -46,7 +46,7 @@ class Depths(Struct):
 
     tree: Tree
     required: int
-    blocks: dict[str, tuple[int, int]]
+    blocks: dict[str, tuple[Cut, ...]]
     roles: dict[str, int]
 
 
@@ -107,7 +107,10 @@ def depths_of(pool: Pool, gang: Gang) -> Depths | Reason:
             return _level_unknown(level)
     known = [depth or 0 for depth in depths]
     at = 1 if gang.required is not None else 0
-    blocks = {role: (block.size, known[at + p]) for p, (role, block) in enumerate(gang.blocks)}
+    blocks: dict[str, tuple[Cut, ...]] = {}
+    for p, (role, block) in enumerate(gang.blocks):
+        cuts = (*blocks.get(role, ()), Cut(block.size, known[at + p], block.first))
+        blocks[role] = tuple(sorted(cuts, key=lambda cut: (cut.level, -cut.size)))
     at += len(gang.blocks)
     roles = {role: known[at + p] for p, (role, _) in enumerate(gang.role_levels)}
     return Depths(tree, known[0] if gang.required is not None else 0, blocks, roles)

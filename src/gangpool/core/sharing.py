@@ -21,28 +21,37 @@ from gangpool.core.pool import Pool, Unit
 from gangpool.core.seated import ROOT, Neighbour, by_rank, nearest, pin_of
 from gangpool.core.topology import Tree
 
-Share = tuple[str, str, int]
-"""What members have in common: ("role", role, 0), or ("block", role or "" for the whole gang, number)."""
+Share = tuple[str, str, int, int]
+"""What members have in common: ("role", role, 0, 0), or ("block", role or "" for the whole gang, which of its rules,
+number)."""
+
+
+class Cut(Struct, frozen=True):
+    """Blocks of `size` members, from rank `first` on, that share a domain of this depth."""
+
+    size: int
+    level: int
+    first: int = 0
 
 
 class Rules(Struct, frozen=True):
-    """Levels by role and blocks by role ("" for the whole gang), as depths of a tree."""
+    """Levels by role and blocks by role ("" for the whole gang, widest first), as depths of a tree."""
 
     tree: Tree
     roles: dict[str, int]
-    blocks: dict[str, tuple[int, int]]
+    blocks: dict[str, tuple[Cut, ...]]
 
 
 class Lot(Struct):
-    """Members that are planned alike. `shares`: what they share, with whom nobody runs, and its level. `scope`: the
-    role or "" of the blocks that these members are whole ones of, None where they are not."""
+    """Members that are planned alike. `shares`: what they share, with whom nobody runs, and its level. `cut`: the
+    rule of the blocks that these members are whole ones of, None where they are not."""
 
     kind: Kind
     pin: Spot
     near: int
     shares: dict[Share, int]
     members: list[Member]
-    scope: str | None = None
+    cut: Cut | None = None
 
 
 def parts_of(
@@ -63,7 +72,7 @@ def parts_of(
         beside = -1 if near < 0 else rules.tree.dom[rules.tree.depth][near]
         lot = lots.setdefault((kind.number, pin, beside, *free), Lot(kind, pin, near, free, []))
         lot.members.append(member)
-    return _tied(_in_whole_blocks(list(lots.values()), rules.blocks), rules.blocks)
+    return _tied(_in_whole_blocks(list(lots.values()), rules.blocks))
 
 
 class _Shares:
@@ -76,12 +85,7 @@ class _Shares:
         self.seated: dict[Share, list[Member]] = {}
         everyone = sorted((*unit.seated.values(), *unit.waiting.values()), key=by_rank(unit.gang))
         self._place = {member.uid: place for place, member in enumerate(everyone)}
-        self._by_place = len({member.role for member in everyone}) > 1
-        """Ranks may count within a role: in a block of the whole gang the order of all members counts instead."""
-        first: dict[str, int] = {}
-        for member in everyone:
-            first.setdefault(member.role, member.rank)
-        self._first = first if self._by_place else {}
+        self._has_roles = len({member.role for member in everyone}) > 1
         for member in unit.seated.values():
             for share in self.of(member):
                 self.seated.setdefault(share, []).append(member)
@@ -90,55 +94,56 @@ class _Shares:
         """The member's shares with their levels."""
         found: dict[Share, int] = {}
         if level := self._rules.roles.get(member.role, 0):
-            found["role", member.role, 0] = level
+            found["role", member.role, 0, 0] = level
         scope = member.role if member.role in self._rules.blocks else ""
-        size, level = self._rules.blocks.get(scope, (0, 0))
-        if size:
-            by_place = self._by_place and not scope
-            at = self._place[member.uid] if by_place else member.rank - self._first.get(member.role, 0)
-            found["block", scope, at // size] = level
+        rank = member.rank
+        if self._has_roles and not scope:  # ranks may count within a role: here the order of all members counts
+            rank = self._place[member.uid]
+        for number, cut in enumerate(self._rules.blocks.get(scope, ())):
+            found["block", scope, number, (rank - cut.first) // cut.size] = cut.level
         self.levels.update(found)
         return found
 
 
-def _in_whole_blocks(lots: list[Lot], blocks: dict[str, tuple[int, int]]) -> list[Lot]:
-    """Blocks of one kind as one lot: the whole ones in their order, at the end one that has fewer members."""
+def _in_whole_blocks(lots: list[Lot], blocks: dict[str, tuple[Cut, ...]]) -> list[Lot]:
+    """Blocks of one kind as one lot: the whole ones in their order, at the end one that has fewer members. Of blocks
+    within blocks the inner ones."""
     n_lots = Counter(share for lot in lots for share in lot.shares)
     result: list[Lot] = []
-    families: dict[tuple[object, ...], dict[int, Lot]] = {}
+    families: dict[tuple[object, ...], list[tuple[Share, Lot]]] = {}
     for lot in lots:
-        block = next((share for share in lot.shares if share[0] == "block"), None)
+        block = next((share for share in reversed(lot.shares) if share[0] == "block"), None)
         if block is None or n_lots[block] > 1:
             result.append(lot)
             continue
-        others = [share for share in lot.shares if share[0] != "block"]
-        families.setdefault((lot.kind.number, lot.pin, block[1], *others), {})[block[2]] = lot
-    for (_, _, scope, *_), family in families.items():
-        assert isinstance(scope, str)
-        size, _ = blocks[scope]
-        whole = [lot for _, lot in sorted(family.items()) if len(lot.members) == size]
-        short = [lot for _, lot in sorted(family.items()) if len(lot.members) < size]
-        first, members = (whole + short)[0], [m for lot in (*whole, *short[-1:]) for m in lot.members]
-        kept = {share: level for share, level in first.shares.items() if share[0] != "block"}
-        result.append(replace(first, shares=kept, members=members, scope=scope))
+        others = [share for share in lot.shares if share != block]
+        families.setdefault((lot.kind.number, lot.pin, *block[:3], *others), []).append((block, lot))
+    for family in families.values():
+        family.sort(key=lambda entry: entry[0])
+        (_, scope, number, _), first = family[0]
+        cut = blocks[scope][number]
+        whole = [lot for _, lot in family if len(lot.members) == cut.size]
+        short = [lot for _, lot in family if len(lot.members) < cut.size]
+        shares = {share: level for share, level in first.shares.items() if share != family[0][0]}
+        members = [member for lot in (*whole, *short[-1:]) for member in lot.members]
+        result.append(replace(first, shares=shares, members=members, cut=cut))
         result.extend(short[:-1])
     return result
 
 
-def _tied(lots: list[Lot], blocks: dict[str, tuple[int, int]]) -> list[tuple[list[Member], Part]]:
+def _tied(lots: list[Lot]) -> list[tuple[list[Member], Part]]:
     """Each lot as a part: what it alone shares is its level, what several lots share ties them."""
     n_lots = Counter(share for lot in lots for share in lot.shares)
     numbers = {share: number for number, share in enumerate(share for share, n in n_lots.items() if n > 1)}
     found = []
     for lot in lots:
-        size, block_level = (0, 0) if lot.scope is None else blocks[lot.scope]
         ties = [Tie(level, numbers[share]) for share, level in lot.shares.items() if share in numbers]
         part = Part(
             lot.kind,
             len(lot.members),
             level=max((level for share, level in lot.shares.items() if share not in numbers), default=0),
-            block_size=size,
-            block_level=block_level,
+            block_size=lot.cut.size if lot.cut else 0,
+            block_level=lot.cut.level if lot.cut else 0,
             pin=lot.pin,
             near=lot.near,
             ties=tuple(sorted(ties)),

@@ -349,9 +349,10 @@ def _exclusive(shape: Shape, labels: dict[str, str], said: GangOf, role: str, ra
     """`exclusive-topology` as one anti-affinity: the group's members repel every pod of ours without their group.
     Being symmetric it keeps newcomers out as well."""
     blocks = dict(said.blocks)
-    block = blocks.get(role) or blocks.get("")
+    scope = role if role in blocks else ""
+    block = blocks.get(scope)
     own = block is not None and block.level.key == said.exclusive
-    group = f"{said.key}/{role}/{rank // block.size}" if own and block is not None else said.key
+    group = f"{said.key}/{scope}/{(rank - block.first) // block.size}" if own and block is not None else said.key
     labels[GROUP] = group
     selector = (Requirement(GROUP, "NotIn", (group,)), Requirement(OURS, "Exists"))
     term = Term(said.exclusive, selector, namespace_selector=())

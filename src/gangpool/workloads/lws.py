@@ -146,7 +146,7 @@ def _scope(groups: Groups) -> Scope:
     if exclusive:
         text = "only the group has its domain to itself; subgroups share it but keep together"
         notes.append((f"metadata.annotations[{SUB_EXCLUSIVE}]", NOT_SUPPORTED, text))
-    block = (role, Block(size=groups.sub, level=Level(key=sub_level)))
+    block = (role, Block(size=groups.sub, level=Level(key=sub_level), first=1 if role else 0))
     return Scope(scope.required, scope.preferred, (*scope.blocks, block), scope.role_levels, tuple(notes))
 
 
