@@ -39,7 +39,8 @@ def reason_for(planner: Planner, refusal: Refusal) -> Reason:
     left_out = _left_out(planner, ask, failing, spot)
     planner.ledger.rollback(mark)
     short, single = _shortage(planner, lacking, failing, _usable(planner, ask, failing, spot))
-    best = min(ask.running + placed, ask.needed)
+    missing = sum(part.n for part in ask.parts) - placed  # running members above one role's minimum do not make up
+    best = max(min(ask.running + placed, ask.needed - missing), 0)
     where = domain_text(ask.tree, spot)
     role = f"; role {failing.last_role} has no place" if failing.last_role else ""
     text = f"{best} of {ask.needed} members fit in {where}{role}{blocks}{short}{counts}{left_out}"
