@@ -1,5 +1,6 @@
 # Everything that a person or CI runs here. `make` lists it.
-# Needs python3 ≥ 3.11 (or PYTHON=…) with its venv module, and access to a Python package index; nothing else.
+# Needs python3 ≥ 3.11 (or PYTHON=…) with its venv module, and access to a Python package index; `make test` also needs
+# Go and access to a Go module proxy.
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,7 +13,7 @@ DEV_STAMP := $(VENV)/.dev-$(KEY)
 DOCS_STAMP := $(VENV)/.docs-$(KEY)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo venv test test-unit test-long lint format bench mutants docs lock clean
+.PHONY: help demo venv cluster test test-unit test-long lint format bench mutants docs lock clean
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -22,13 +23,16 @@ demo: $(RUN_STAMP) ## Place the example workloads on an embedded pool of 1,280 x
 
 venv: $(DEV_STAMP) ## Make .venv with the exact versions of requirements/dev.txt
 
-test: $(DEV_STAMP) ## Unit, scenario and property tests; an unlisted skip fails
+cluster: $(DEV_STAMP) ## Build the Kubernetes of the tests into a cache outside the checkout, once (needs Go, minutes)
+	@$(PY) -m tests.cluster.build >/dev/null
+
+test: $(DEV_STAMP) cluster ## Unit, scenario and property tests, and those on a real control plane; an unlisted skip fails
 	$(PY) -m pytest $(ARGS)
 
-test-unit: $(DEV_STAMP) ## The fastest selection: unit tests only, stop at the first failure
-	$(PY) -m pytest -x --ignore=tests/scenarios --ignore=tests/histories $(ARGS)
+test-unit: $(DEV_STAMP) ## The fastest selection: unit tests only (no Go needed), stop at the first failure
+	$(PY) -m pytest -x -m "not cluster" --ignore=tests/scenarios --ignore=tests/histories $(ARGS)
 
-test-long: $(DEV_STAMP) ## All histories, long property runs and mutants; before an issue is called done
+test-long: $(DEV_STAMP) cluster ## All histories, long property runs and mutants; before an issue is called done
 	GANGPOOL_LONG=1 $(PY) -m pytest $(ARGS)
 	$(PY) -m scripts.mutants
 

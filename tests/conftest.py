@@ -17,6 +17,8 @@ from typing import NamedTuple
 import hypothesis
 import pytest
 
+pytest_plugins = ["tests.cluster.fixtures"]
+
 LONG = os.environ.get("GANGPOOL_LONG", "") not in ("", "0")
 SEED = int(os.environ.get("GANGPOOL_SEED", "1"))
 SKIPS_FILE = Path(__file__).with_name("skips.txt")
