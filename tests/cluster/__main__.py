@@ -30,8 +30,8 @@ def main() -> int:
     try:
         with ControlPlane(Settings(controllers=True, scheduler=arguments.scheduler)) as plane:
             print(f"export KUBECONFIG={plane.kubeconfig()} PATH={plane.site.binaries}:$PATH", flush=True)
-            print("serving; Ctrl-C ends it", file=sys.stderr)
             with contextlib.suppress(KeyboardInterrupt):
+                print("serving; Ctrl-C ends it", file=sys.stderr)
                 signal.pause()
     except (PlaneFailed, build.BuildFailed) as failed:
         print(failed, file=sys.stderr)
