@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gangpool.core.columns import Columns
+from gangpool.core.ledger import Claim
 from gangpool.core.match import matches
 from gangpool.core.model import Requirement
 from gangpool.core.terms import Match, Tag, Terms
+from tests.core.build import ledger_of, selector, shape
 
 KEYS = ("app", "tier")
 VALUES = ("a", "b", "c")
@@ -45,3 +47,26 @@ def test_tags_know_their_selectors_whichever_came_first(events: list) -> None:
     for match, told in recounted:
         assert told
         assert all(match in tag.matches for tag in told)
+
+
+def test_a_tag_lives_as_long_as_its_claims() -> None:
+    ledger = ledger_of("a/a1: n1=8")
+    kind, tag = ledger.kind(shape(), "ml", (("app", "x"), ("index", "1")))
+    ledger.terms.match((selector("index=1"), ("ml",), None))
+    for uid in ("p", "q"):
+        ledger.hold(Claim(uid, 0, kind, ledger.terms.tag("ml", tag.labels)))
+    ledger.release("p")
+    assert ledger.terms.tag("ml", tag.labels) is tag
+    ledger.release("q")
+    match = ledger.terms.match((selector("app=x"), ("ml",), None))
+    assert match not in tag.matches
+    assert match in ledger.terms.tag("ml", tag.labels).matches
+
+
+def test_members_that_wait_leave_no_tag() -> None:
+    ledger = ledger_of("a/a1: n1=8")
+    kind, tag = ledger.kind(shape(), "ml", (("index", "0"),))
+    assert ledger.kind_only(kind.shape, "ml", (("index", "1"),)) is kind
+    ledger.terms.match((selector("index=1"), ("ml",), None))
+    assert ledger.kind_only(kind.shape, "ml", (("index", "1"),)) is not kind
+    assert tag.matches == ()

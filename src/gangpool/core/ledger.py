@@ -171,6 +171,11 @@ class Ledger:
             self._kind_at[id(shape), tag.matches] = found
         return found, tag
 
+    def kind_only(self, shape: Shape, namespace: str, labels: Pairs) -> Kind:
+        """The kind of members that wait: they need no tag, which is most of the cost of a new one."""
+        found = self._kind_at.get((id(shape), self.terms.matches_of(namespace, labels)))
+        return self.kind(shape, namespace, labels)[0] if found is None else found
+
     def kind_sized(self, kind: Kind, requests: tuple[tuple[str, int], ...]) -> Kind:
         """The kind with other amounts and the same rules; nothing is ever claimed for it."""
         shape = replace(kind.shape, requests=requests)
@@ -302,6 +307,8 @@ class Ledger:
         """A member no longer holds anything: the books are moved back."""
         claim = self.claims.pop(uid)
         claim.tag.n_claims -= 1
+        if not claim.tag.n_claims:
+            self.terms.forget(claim.tag)
         i = claim.node
         self.on_node[i].discard(uid)
         for vec, amount in claim.kind.asks:

@@ -161,7 +161,7 @@ def _grouped(
         return parts_of(pool, unit, members, Rules(depths.tree, depths.roles, depths.blocks), neighbours)
     groups: dict[tuple[int, int], tuple[list[Member], Part]] = {}
     for member in members:
-        kind, _ = pool.kind_of(member)
+        kind = pool.ledger.kind_only(member.shape, member.namespace, member.labels)
         near, beside = -1, -1
         if neighbours and depths is not None:
             near = nearest(member, neighbours)
@@ -178,7 +178,7 @@ def _wishes(pool: Pool, member: Member, kind: Kind, with_taints: bool) -> tuple[
     if not (shape.preferred or shape.soft_terms or shape.spread or with_taints):
         return (kind,)
     found = variants(shape, member.labels, with_taints)
-    return (*(pool.ledger.kind(s, member.namespace, member.labels)[0] for s in found[:-1]), kind)
+    return (*(pool.ledger.kind_only(s, member.namespace, member.labels) for s in found[:-1]), kind)
 
 
 def extras(pool: Pool, unit: Unit, needs: Needs) -> list[Batch]:

@@ -62,7 +62,7 @@ def parts_of(
     pins = {share: pin_of(pool, them, rules.tree, shared.levels[share]) for share, them in shared.seated.items()}
     lots: dict[tuple[object, ...], Lot] = {}
     for member in members:
-        kind, _ = pool.kind_of(member)
+        kind = pool.ledger.kind_only(member.shape, member.namespace, member.labels)
         mine = shared.of(member)
         pin = max((pins.get(share, ROOT) for share in mine), key=lambda spot: spot.level, default=ROOT)
         free = {share: level for share, level in mine.items() if not pins.get(share, ROOT).level}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
+from msgspec import Struct
 
 from gangpool.core.columns import Column, Columns
 from gangpool.core.match import matches
@@ -85,17 +86,14 @@ class PortUse(Counter):
         self.address = address
 
 
-class Tag:
+class Tag(Struct, eq=False, gc=False):
     """Namespace and labels of members, interned; `matches` are the counters that such a member moves, in the order
-    in which they were interned. `n_claims`: registered claims with this tag, kept by the ledger."""
+    in which they were interned. `n_claims`: registered claims with this tag, kept by the ledger. Mutable."""
 
-    __slots__ = ("labels", "matches", "n_claims", "namespace")
-
-    def __init__(self, namespace: str, labels: Pairs) -> None:
-        self.namespace = namespace
-        self.labels = labels
-        self.matches: tuple[Match, ...] = ()
-        self.n_claims = 0
+    namespace: str
+    labels: Pairs
+    matches: tuple[Match, ...] = ()
+    n_claims: int = 0
 
 
 class Terms:
@@ -112,8 +110,11 @@ class Terms:
         self._matches: dict[MatchKey, Match] = {}
         self._carries: dict[Term, Carry] = {}
         self._ports: dict[tuple[str, int], dict[str, PortUse]] = {}
-        self._tags: dict[tuple[str, Pairs], Tag] = {}
-        self._tags_with: dict[Pair, list[Tag]] = {}
+        self._tags: dict[str, dict[Pairs, Tag]] = {}
+        """By namespace and labels: no key is made for each, which the garbage collector would have to look at."""
+        self._asked: set[str] = set()
+        """Label keys by which selectors are found; the others, such as a member's index, are not looked at."""
+        self._tags_with: dict[Pair, dict[Tag, None]] = {}
         self._matches_by: dict[Pair, list[Match]] = {}
         self._matches_of_any: list[Match] = []
         """Selectors without such a requirement: every tag is compared with them."""
@@ -136,16 +137,30 @@ class Terms:
 
     def tag(self, namespace: str, labels: Pairs) -> Tag:
         """The tag of members with these labels. O(labels) when it is new, and the selectors that they lead to."""
-        key = (namespace, labels)
-        tag = self._tags.get(key)
+        tags = self._tags.get(namespace)
+        if tags is None:
+            tags = self._tags[namespace] = {}
+        tag = tags.get(labels)
         if tag is None:
-            tag = self._tags[key] = Tag(namespace, labels)
+            tag = tags[labels] = Tag(namespace, labels)
             for pair in labels:
-                self._tags_with.setdefault(pair, []).append(tag)
-            tag.matches = self._matches_of(namespace, labels)
+                if pair[0] in self._asked:
+                    self._tags_with.setdefault(pair, {})[tag] = None
+            tag.matches = self.matches_of(namespace, labels)
         return tag
 
-    def _matches_of(self, namespace: str, labels: Pairs) -> tuple[Match, ...]:
+    def forget(self, tag: Tag) -> None:
+        """The last claim with this tag is gone. Members mostly have their index among their labels, so that nearly
+        every one brings a tag: a process that lives must not keep them."""
+        if self._tags[tag.namespace].get(tag.labels) is tag:
+            del self._tags[tag.namespace][tag.labels]
+            for pair in tag.labels:
+                tags = self._tags_with.get(pair, {})
+                tags.pop(tag, None)
+                if not tags:
+                    self._tags_with.pop(pair, None)
+
+    def matches_of(self, namespace: str, labels: Pairs) -> tuple[Match, ...]:
         """The selectors that match these labels, in the order in which they were interned."""
         if not self._matches:
             return ()
@@ -165,12 +180,26 @@ class Terms:
             pairs = leading_pairs(key[0])
             if pairs is None:
                 self._matches_of_any.append(found)
-                self._attach(found, self._tags.values())
+                self._attach(found, self._all_tags())
             else:
                 for pair in pairs:
+                    self._ask(pair[0])
                     self._matches_by.setdefault(pair, []).append(found)
                 self._attach(found, [tag for pair in pairs for tag in self._tags_with.get(pair, ())])
         return found
+
+    def _all_tags(self) -> Iterable[Tag]:
+        for tags in self._tags.values():
+            yield from tags.values()
+
+    def _ask(self, key: str) -> None:
+        """From now on selectors are found by this label key. O(tags) when it is new."""
+        if key not in self._asked:
+            self._asked.add(key)
+            for tag in self._all_tags():
+                for pair in tag.labels:
+                    if pair[0] == key:
+                        self._tags_with.setdefault(pair, {})[tag] = None
 
     def _attach(self, match: Match, tags: Iterable[Tag]) -> None:
         hit = {t for t in tags if match not in t.matches and self._is_match(match.key, t.namespace, dict(t.labels))}
@@ -231,12 +260,11 @@ class Terms:
         self.namespaces[name] = labels or {}
         if not any(m.key[2] is not None for m in self._matches.values()):
             return []
-        tags = (tag for tag in self._tags.values() if tag.namespace == name)
-        return [tag for tag in tags if self._matches_of(name, tag.labels) != tag.matches]
+        return [tag for tag in self._tags.get(name, {}).values() if self.matches_of(name, tag.labels) != tag.matches]
 
     def retag(self, tag: Tag) -> None:
         """Match the tag anew (after its claims were taken off the counters)."""
-        tag.matches = self._matches_of(tag.namespace, tag.labels)
+        tag.matches = self.matches_of(tag.namespace, tag.labels)
 
 
 def leading_pairs(selector: Selector) -> tuple[Pair, ...] | None:
