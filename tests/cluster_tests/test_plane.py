@@ -65,14 +65,26 @@ def test_serves_native_gangs(shared_control_plane: ControlPlane) -> None:
 
 
 def test_rbac_refuses_until_it_is_told_otherwise(shared_control_plane: ControlPlane) -> None:
-    robot = "system:serviceaccount:rbac:robot"
-    refused = shared_control_plane.kubectl("get", "pods", "-n", "rbac", user=robot)
+    plane, robot = shared_control_plane, "system:serviceaccount:rbac:robot"
+    refused = plane.kubectl("get", "pods", "-n", "rbac", user=robot)
     assert refused.returncode == 1
     assert f'User "{robot}" cannot list resource "pods"' in refused.stderr
-    may = ("create", "rolebinding", "may", "-n", "rbac", "--clusterrole=view", "--serviceaccount=rbac:robot")
-    assert shared_control_plane.kubectl(*may).returncode == 0
-    assert shared_control_plane.kubectl("get", "pods", "-n", "rbac", user=robot).returncode == 0
-    assert shared_control_plane.kubectl("get", "pods", "-n", "default", user=robot).returncode == 1
+    for what in (
+        ("role", "reads", "--verb=list", "--resource=pods"),
+        ("rolebinding", "may", "--role=reads", "--serviceaccount=rbac:robot"),
+    ):
+        assert plane.kubectl("create", *what, "-n", "rbac").returncode == 0
+
+    async def work() -> None:
+        async with plane.api() as admin, plane.api_of(await admin.token("rbac", "robot")) as api:
+
+            async def may_list() -> bool:
+                return (await api.request("GET", "/api/v1/namespaces/rbac/pods")).is_ok
+
+            await until(may_list)  # the server's own informer sees the binding a moment later
+            assert (await api.request("GET", "/api/v1/namespaces/default/pods")).status == 403
+
+    run(work())
 
 
 def test_a_token_without_its_account_is_nobody(shared_control_plane: ControlPlane) -> None:
