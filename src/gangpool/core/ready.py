@@ -86,7 +86,7 @@ def why_held_back(members: Iterable[Member], total: int) -> Reason | None:
 def _members_missing(unit: Unit, gang: Gang, by_role: dict[str, int]) -> Reason:
     exist = len(unit.seated) + len(unit.waiting)
     have = role_counts(unit.waiting.values())
-    short = [f"role {role} needs {n} more" for role, n in sorted(by_role.items()) if n > have[role]]
+    short = [f"role {role} needs {n - have[role]} more" for role, n in sorted(by_role.items()) if n > have[role]]
     return Reason(
         "members-missing",
         f"{exist} of {gang.minimum} members exist" + "".join(f"; {text}" for text in short),
