@@ -17,7 +17,7 @@ from tests.judged.reduce import reduced, story
 from tests.oracle.worlds import PLAIN, Knobs, random_world
 
 ALONE = [f.name for f in fields(Knobs) if f.type == "bool"]
-NEEDS = {"running_repel": "running", "loose_roles": "roles"}
+NEEDS = {"running_repel": "running", "leaving": "running", "loose_roles": "roles"}
 """Rules that only show together with another one."""
 LARGE = Knobs(n_gangs=12, max_members=12, n_singles=10)
 

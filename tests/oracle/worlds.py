@@ -37,6 +37,8 @@ class Knobs:
     running: bool = True
     running_repel: bool = True
     """Running pods with anti-affinity, which keeps newcomers away."""
+    leaving: bool = True
+    """Running pods that are being deleted, and pods that have finished but still exist."""
     running_members: bool = True
     """Gangs some of whose members run already."""
     roles: bool = True
@@ -143,7 +145,8 @@ def _node(rng: Random, name: str, knobs: Knobs) -> Json:
 
 
 def _running(rng: Random, nodes: list[Json], knobs: Knobs) -> list[Json]:
-    """Pods of others on the nodes; few enough to fit, but for nodes that have lost cards since."""
+    """Pods of others on the nodes; few enough to fit, but for nodes that have lost cards since. Some run with
+    labels of a gang that is to come, as the pods of its last run would."""
     pods: list[Json] = []
     has_port: set[str] = set()
     for i in range(rng.randint(0, len(nodes))):
@@ -151,15 +154,20 @@ def _running(rng: Random, nodes: list[Json], knobs: Knobs) -> list[Json]:
         asks = {"cpu": rng.choice(["500m", "1", "2"]), "memory": "1Gi"}
         if where["status"]["allocatable"].get(CARD):
             asks[CARD] = rng.choice(["1", "2"])
-        labels = {"app": rng.choice(["web", "store"]), "team": rng.choice(["red", "blue"])}
+        app = rng.choice(["web", "store"]) if not (knobs.leaving and chance(rng, 15)) else "g0"
+        labels = {"app": app, "team": rng.choice(["red", "blue"])}
         spec: Json = {"schedulerName": "default-scheduler"}
         if knobs.running_repel and chance(rng, 20):
             spec["affinity"] = affinity(apart=[_repelled(rng)])
         name = where["metadata"]["name"]
-        made = pod(f"run-{i}", asks, labels, name, "ops", **spec)
+        made = pod(f"run-{i}", asks, labels, name, "ml" if app == "g0" else "ops", **spec)
         if knobs.host_ports and name not in has_port and chance(rng, 20):
             made["spec"]["containers"][0]["ports"] = [{"containerPort": 29500, "hostPort": 29500}]
             has_port.add(name)
+        if knobs.leaving and chance(rng, 10):
+            made["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        if knobs.leaving and chance(rng, 10):
+            made["status"]["phase"] = rng.choice(["Succeeded", "Failed"])
         pods.append(made)
     return pods
 
