@@ -170,8 +170,7 @@ class Cycle:
 
     def _settle(self, unit: Unit, batches: list[Batch], answer: Seating, seats: list[Seat]) -> None:
         for batch, (nodes, counts) in zip(batches, answer.parts, strict=True):
-            for member, i in zip(batch.members, spread_out(nodes, counts), strict=True):
-                seats.append(self.pool.settle(unit, member, i, member.rank if unit.gang is not None else None))
+            seats += self.pool.settle(unit, batch.part.kind, batch.members, spread_out(nodes, counts))
 
     # ---- refusals are remembered until room may have grown
 

@@ -246,18 +246,23 @@ class Pool:
         for port in claim.ports:
             uses[port] -= 1
 
-    def settle(self, unit: Unit, member: Member, i: int, rank: int | None) -> Seat:
-        """A planned member now holds what was claimed for it in the trial."""
-        kind, tag = self.kind_of(member)
-        claim = self._claim_of(member, i, kind, tag, None)
-        self.ledger.register(claim)
-        facts = self.ledger.facts[i]
-        assert facts is not None
-        del unit.waiting[member.uid]
-        unit.seated[member.uid] = member
-        if not unit.waiting:
+    def settle(self, unit: Unit, kind: Kind, members: Iterable[Member], slots: Iterable[int]) -> list[Seat]:
+        """Planned members of one kind now hold what was claimed for them in the trial, one slot each."""
+        ledger, waiting, seated = self.ledger, unit.waiting, unit.seated
+        is_single = unit.gang is None
+        seats = []
+        for member, i in zip(members, slots, strict=True):
+            tag = ledger.terms.tag(member.namespace, member.labels)
+            claim = self._claim_of(member, i, kind, tag, None)
+            ledger.register(claim)
+            facts = ledger.facts[i]
+            assert facts is not None
+            del waiting[member.uid]
+            seated[member.uid] = member
+            seats.append(Seat(member, facts.name, claim.cards, claim.ports, None if is_single else member.rank))
+        if not waiting:
             self._waiting.pop(unit.key, None)
-        return Seat(member, facts.name, claim.cards, claim.ports, rank)
+        return seats
 
     # ---- what the tests check after every event
 

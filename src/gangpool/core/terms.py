@@ -143,10 +143,11 @@ class Terms:
         tag = tags.get(labels)
         if tag is None:
             tag = tags[labels] = Tag(namespace, labels)
-            for pair in labels:
-                if pair[0] in self._asked:
-                    self._tags_with.setdefault(pair, {})[tag] = None
-            tag.matches = self.matches_of(namespace, labels)
+            if self._matches:
+                for pair in labels:
+                    if pair[0] in self._asked:
+                        self._tags_with.setdefault(pair, {})[tag] = None
+                tag.matches = self.matches_of(namespace, labels)
         return tag
 
     def forget(self, tag: Tag) -> None:
