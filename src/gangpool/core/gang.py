@@ -14,6 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from gangpool.core.ask import Ask, Part, Refusal, Seating
+from gangpool.core.bounds import bounds
 from gangpool.core.choice import candidates, lowest
 from gangpool.core.descent import Descent, Spot, Units, beside_rest, in_blocks
 from gangpool.core.joined import dealt, joined_kind
@@ -21,7 +22,7 @@ from gangpool.core.kind import Kind
 from gangpool.core.ledger import Ledger
 from gangpool.core.room import Room, room, within
 from gangpool.core.search import Search
-from gangpool.core.tally import Tallies, sums_by_domain
+from gangpool.core.tally import Tallies
 from gangpool.core.terms import Match
 from gangpool.core.topology import Tree
 from gangpool.core.vec import Bools, Ints
@@ -158,7 +159,7 @@ class Planner:
         if spot is None:
             return None
         for level in range(ask.tree.depth, spot.level, -1):
-            fits = self.bounds(ask, self._bounding_rooms(ask), level)
+            fits = bounds(self.ledger, ask, self._bounding_rooms(ask), level)
             if next(candidates(ask.tree, fits, level, ask.pin), None) is not None:
                 return None
         seats = dealt(ask, self.walk(base, spot, n, None))
@@ -170,7 +171,7 @@ class Planner:
         tried = 0
         passed = 0
         for level in range(ask.tree.depth, max(ask.limit, ask.pin.level) - 1, -1):
-            fits = self.bounds(ask, self._bounding_rooms(ask), level)
+            fits = bounds(self.ledger, ask, self._bounding_rooms(ask), level)
             for spot in candidates(ask.tree, fits, level, ask.pin):
                 passed += 1
                 if passed > TRIES_PER_LEVEL * (ask.tree.depth - level + 1):
@@ -189,57 +190,6 @@ class Planner:
         """Upper bounds for each part. They follow the ledger, so every trial calls for new ones."""
         own = frozenset(m for part in ask.parts for m in part.kind.matches)
         return [self.room(part.kind, ask.tree, own) for part in ask.parts]
-
-    def bounds(self, ask: Ask, rooms: list[Room], level: int) -> list[tuple[Bools, Ints]]:
-        """Per bound (domains that pass, room): each part alone, and all parts as if each asked only the least of
-        every resource (their meet). What fails here cannot fit."""
-        fits: list[tuple[Bools, Ints]] = []
-        for part, base in zip(ask.parts, rooms, strict=True):
-            sums = base.sums(level)
-            need = part.n
-            if part.block_size and part.n >= part.block_size and level <= part.block_level:
-                sums, need = in_blocks(base, part.block_size, part.block_level).sums[level], part.n // part.block_size
-            fits.append((sums >= need, sums))
-        if len(ask.parts) > 1:
-            meet = self.meet_sums(ask, rooms, level)
-            fits.append((meet >= sum(part.n for part in ask.parts), np.zeros_like(meet)))
-            fits.extend((passes, np.zeros_like(meet)) for passes in self._resource_bounds(ask, rooms, level))
-        return fits
-
-    def meet_sums(self, ask: Ask, rooms: list[Room], level: int) -> Ints:
-        """Room of the elementwise smallest shape on nodes where any part may go."""
-        ledger = self.ledger
-        asks = [{id(vec): (vec, amount) for vec, amount in part.kind.asks} for part in ask.parts]
-        shared = set(asks[0]).intersection(*asks[1:])
-        least = np.full(ledger.capacity, 1 << 31, dtype=np.int64)
-        for key in shared:
-            vec = asks[0][key][0]
-            np.minimum(least, vec.view // min(a[key][1] for a in asks), out=least)
-        most = rooms[0].fit
-        for base in rooms[1:]:
-            most = most + base.fit
-        return sums_by_domain(ask.tree, level, np.minimum(np.maximum(least, 0), most))
-
-    def _resource_bounds(self, ask: Ask, rooms: list[Room], level: int) -> Iterator[Bools]:
-        """Per resource: what all parts ask in sum against what is free where some part that asks for it may go."""
-        wanted: dict[int, list[int]] = {}
-        vecs = {}
-        for number, part in enumerate(ask.parts):
-            for vec, _ in part.kind.asks:
-                wanted.setdefault(id(vec), []).append(number)
-                vecs[id(vec)] = vec
-        for key, numbers in wanted.items():
-            if len(numbers) < 2:
-                continue
-            vec = vecs[key]
-            amounts = [next(a for v, a in ask.parts[p].kind.asks if v is vec) for p in numbers]
-            total = sum(a * ask.parts[p].n for a, p in zip(amounts, numbers, strict=True))
-            usable = np.zeros(self.ledger.capacity, dtype=np.bool_)
-            for p in numbers:
-                usable |= rooms[p].fit > 0
-            grain = int(np.gcd.reduce(amounts))
-            free = np.where(usable, np.maximum(vec.view, 0) // grain, 0)
-            yield sums_by_domain(ask.tree, level, np.minimum(free, 1 << 40)) >= total // grain
 
     def _try(self, ask: Ask, spot: Spot) -> Seating | None:
         """One trial in one domain: parts with the fewest places first, then the largest share."""
@@ -279,7 +229,7 @@ class Planner:
                 return None
             inside = inner(tree, inside, pin)
         some = replace(ask, parts=tuple(ask.parts[number] for number in numbers))
-        fits = self.bounds(some, self._bounding_rooms(some), level)
+        fits = bounds(self.ledger, some, self._bounding_rooms(some), level)
         for spot in islice(candidates(tree, fits, level, inside), 4 * TRIES_PER_LEVEL):
             mark = self.ledger.mark()
             found = self._try_parts(ask, numbers, spot, level)
