@@ -1,0 +1,255 @@
+"""Gangs in a pool: one kind by its sums, several kinds by trials inside bounds, coupled members one after another,
+lost members back beside their neighbours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gangpool.core.ask import Ask, Part, Refusal, Seating
+from gangpool.core.descent import Spot
+from gangpool.core.gang import Planner, above, inner, meet
+from gangpool.core.model import HOSTNAME, Gang, Role, Shape
+from gangpool.core.pool import Pool
+from tests.core.build import (
+    LEVELS,
+    RACK,
+    ZONE,
+    either,
+    foreign,
+    kind,
+    level,
+    member,
+    members,
+    only_wait,
+    places,
+    plan,
+    pool_of,
+    seated,
+    shape,
+    spread,
+    submit,
+    term,
+)
+
+WORLD = "a/a1: n1=4 n2=4\na/a2: n3=4\nb/b1: n4=4 n5=4"
+
+
+def roles_pool(world: str, *groups: tuple[str, int, Shape], **gang: Any) -> Pool:
+    pool = pool_of(world)
+    pool.set_gang(Gang("ml/g", sum(n for _, n, _ in groups), tuple(Role(role, n) for role, n, _ in groups), **gang))
+    for role, n, what in groups:
+        for one in members("ml/g", n, what, role=role, labels=f"app=g role={role}"):
+            pool.set_member(one)
+    return pool
+
+
+def on(placed: dict[str, str]) -> dict[str, int]:
+    return dict(Counter(placed.values()))
+
+
+# ---- one kind
+
+
+def test_a_gang_sits_in_the_lowest_domain_in_the_order_of_ranks() -> None:
+    pool = pool_of(WORLD)
+    submit(pool, "g", 6)
+    assert list(seated(pool).items()) == [(f"g-{r}", "n4" if r < 4 else "n5") for r in range(6)]
+
+
+def test_a_preferred_level_costs_nothing_and_a_required_one_holds() -> None:
+    pool = pool_of(WORLD)
+    submit(pool, "g", 13, preferred=(level(ZONE),))
+    assert len(seated(pool)) == 13
+    pool = pool_of(WORLD)
+    submit(pool, "g", 13, required=level(ZONE))
+    assert only_wait(plan(pool)).reason.code == "cannot-fit"
+
+
+def test_hosts_can_be_a_level() -> None:
+    pool = pool_of(WORLD)
+    submit(pool, "g", 4, required=level(HOSTNAME))
+    assert len(on(seated(pool))) == 1
+    submit(pool, "h", 5, required=level(HOSTNAME))
+    assert only_wait(plan(pool)).reason.numbers["best"] == 4
+
+
+@pytest.mark.parametrize(
+    ("lost", "free", "expected"),
+    [
+        ({1: "n1"}, "n1=8-7", {"g-1": "n1"}),
+        ({1: "n1"}, "n1=8-8 n2=8", {"g-1": "n2"}),
+        ({1: "n1"}, "n1=8-8 n2=8-8", {"g-1": "n3"}),
+        ({1: "n1", 5: "n4"}, "n1=8-4", {"g-1": "n1", "g-5": "n4"}),
+    ],
+)
+def test_lost_members_return_to_their_neighbours(lost: dict[int, str], free: str, expected: dict[str, str]) -> None:
+    """Members 0–2 run on n1, 4–6 on n4; whoever is lost goes to the nearest domain with room around them."""
+    n2 = "" if "n2" in free else " n2=8"
+    pool = pool_of(f"a/a1: {free}{n2}\na/a2: n3=8\nb/b1: n4=8 n5=8")
+    pool.set_gang(Gang("ml/g", 6))
+    for rank in (0, 1, 2, 4, 5, 6):
+        where = "" if rank in lost else "n1" if rank < 3 else "n4"
+        pool.set_member(member(f"g-{rank}", shape(1 if rank in lost else 0), "ml/g", rank=rank, node=where))
+    assert seated(pool) == expected
+
+
+def test_members_near_one_that_is_outside_the_gangs_domain_wait_for_room_in_it() -> None:
+    pool = pool_of("a/a1: n1=2\nb/b1: n2=8")
+    pool.set_gang(Gang("ml/g", 4, required=level(RACK)))
+    for rank, where in enumerate(("n1", "n1", "", "")):
+        pool.set_member(member(f"g-{rank}", gang="ml/g", rank=rank, node=where))
+    assert seated(pool) == {}
+
+
+# ---- claims
+
+
+def test_claims_of_many_nodes_are_one_record_and_of_few_several() -> None:
+    pool = pool_of("a/a1: " + " ".join(f"n{i}=4" for i in range(20)))
+    ledger, planner = pool.ledger, Planner(pool.ledger)
+    one = kind(ledger, shape(1))
+
+    def claimed(nodes: list[int], counts: list[int]) -> tuple[int, list[int]]:
+        mark = ledger.mark()
+        planner.claim(one, np.array(nodes, dtype=np.int64), np.array(counts, dtype=np.int64))
+        found = len(ledger.journal), [4 - n for n in ledger.free_cards.view[:20].tolist()]
+        ledger.rollback(mark)
+        return found
+
+    assert claimed([3, 3, 1], [1, 1, 2]) == (3, [0, 2, 0, 2] + [0] * 16)
+    assert claimed(list(range(16)), [1] * 16) == (16, [1] * 16 + [0] * 4)
+    assert claimed(list(range(17)), [2] * 17) == (1, [2] * 17 + [0] * 3)
+    assert claimed([*range(17), 0], [1] * 18) == (1, [2] + [1] * 16 + [0] * 3)
+
+
+# ---- several kinds
+
+
+def test_roles_share_one_domain_of_the_required_level() -> None:
+    pool = roles_pool("a/a1: n1=8\nb/b1: n2=9 n3=2", ("m", 1, shape(1)), ("w", 2, shape(4)), required=level(RACK))
+    assert on(seated(pool)) in ({"n2": 3}, {"n2": 2, "n3": 1})
+
+
+def test_the_tightest_domain_that_passes_every_bound() -> None:
+    pool = roles_pool("a/a1: n1=16\na/a2: n2=12\nb/b1: n3=9", ("m", 1, shape(1)), ("w", 1, shape(8)))
+    assert on(seated(pool)) == {"n3": 2}
+
+
+def test_roles_that_need_different_boards_sit_apart() -> None:
+    world = "a/a1: n1=4\nb/b1: n2=4"
+    pool = roles_pool(world, ("m", 1, shape(1, node_selectors=(either("zone=b"),))), ("w", 4, shape(1)))
+    assert seated(pool) == {"g-m-0": "n2", **{f"g-w-{r}": "n1" for r in range(4)}}
+
+
+def test_a_role_with_few_places_goes_first() -> None:
+    """The worker fits only where the small ones would go by themselves."""
+    world = "a/a1: n1=4\nb/b1: n2=4"
+    pool = roles_pool(world, ("s", 4, shape(1)), ("w", 1, shape(4, node_selectors=(either("zone=a"),))))
+    assert seated(pool)["g-w-0"] == "n1"
+
+
+def test_what_bounds_refuse_is_proved_at_once() -> None:
+    pool = roles_pool("a/a1: n1=8 n2=8", ("m", 1, shape(4)), ("w", 4, shape(4, cpu=2)))
+    planner = Planner(pool.ledger)
+    parts = [Part(kind(pool.ledger, what), n) for what, n in ((shape(4), 1), (shape(4, cpu=2), 4))]
+    answer = planner.seat(Ask(tuple(parts), pool.forest.tree(LEVELS)))
+    assert isinstance(answer, Refusal)
+    assert (answer.is_proved, answer.budget) == (True, 0)
+    assert only_wait(plan(pool)).reason.code == "cannot-fit"
+
+
+# ---- coupled members
+
+
+def test_members_that_keep_apart_by_rack() -> None:
+    pool = pool_of(WORLD)
+    submit(pool, "g", 3, shape(anti_affinity=(term(RACK, "app=g"),)), labels="app=g")
+    assert on(seated(pool)).keys() in ({"n1", "n3", "n4"}, {"n2", "n3", "n4"}, {"n1", "n3", "n5"}, {"n2", "n3", "n5"})
+    submit(pool, "h", 4, shape(anti_affinity=(term(RACK, "app=h"),)), labels="app=h")
+    assert only_wait(plan(pool)).reason.numbers["best"] == 3
+
+
+def test_members_that_sit_together_take_the_tightest_value_with_room_for_all() -> None:
+    pool = pool_of("a/a1: n1=2\na/a2: n2=3\nb/b1: n3=8")
+    submit(pool, "g", 3, shape(affinity=(term(RACK, "app=g"),)), labels="app=g")
+    assert on(seated(pool)) == {"n2": 3}
+    submit(pool, "h", 9, shape(affinity=(term(RACK, "app=h"),)), labels="app=h")
+    assert only_wait(plan(pool)).reason.numbers["best"] == 8
+
+
+def test_members_join_those_of_their_kind_that_run() -> None:
+    pool = pool_of("a/a1: n1=8\nb/b1: n2=8")
+    pool.set_member(foreign("f", "n2", shape(0), labels="app=g"))
+    submit(pool, "g", 3, shape(affinity=(term(RACK, "app=g"),)), labels="app=g")
+    assert on(seated(pool)) == {"n2": 3}
+
+
+def test_a_spread_gang_is_as_even_as_it_must_be() -> None:
+    pool = pool_of(WORLD)
+    submit(pool, "g", 7, shape(spread=(spread(ZONE, "app=g"),)), labels="app=g")
+    by_zone = Counter("a" if name in ("n1", "n2", "n3") else "b" for name in seated(pool).values())
+    assert sorted(by_zone.values()) == [3, 4]
+
+
+def test_a_spread_gang_inside_a_required_domain() -> None:
+    pool = pool_of(WORLD)
+    submit(pool, "g", 6, shape(spread=(spread(HOSTNAME, "app=g", 3),)), labels="app=g", required=level(RACK))
+    assert on(seated(pool)) in ({"n4": 3, "n5": 3}, {"n1": 3, "n2": 3})
+
+
+def test_host_ports_one_per_node() -> None:
+    pool = pool_of(WORLD)
+    submit(pool, "g", 5, shape(host_ports=(("", "TCP", 80),)))
+    assert set(on(seated(pool)).values()) == {1}
+    submit(pool, "h", 1, shape(host_ports=(("10.0.0.1", "TCP", 80),)))
+    assert "5 excluded by host port" in only_wait(plan(pool)).reason.message
+
+
+def test_the_one_that_others_need_is_seated_first() -> None:
+    pool = roles_pool(
+        "a/a1: n1=1\na/a2: n2=8",
+        ("w", 2, shape(1, affinity=(term(RACK, "role=m"),))),
+        ("m", 1, shape(1)),
+    )
+    assert on(seated(pool)) == {"n2": 3}
+
+
+# ---- domains
+
+
+def test_domains_inside_each_other() -> None:
+    tree = pool_of(WORLD).forest.tree(LEVELS)
+    assert inner(tree, Spot(1, 0), Spot(2, 1)) == Spot(2, 1) == inner(tree, Spot(2, 1), Spot(1, 0))
+    assert inner(tree, Spot(1, 0), Spot(1, 0)) == Spot(1, 0)
+    assert meet(tree, Spot(1, 0), Spot(2, 1))
+    assert meet(tree, Spot(2, 2), Spot(1, 1))
+    assert not meet(tree, Spot(1, 1), Spot(2, 1))
+    assert not meet(tree, Spot(2, 0), Spot(2, 1))
+    assert above(tree, Spot(2, 2), 1) == Spot(1, 1)
+    assert above(tree, Spot(1, 1), 2) == Spot(1, 1)
+    assert above(tree, Spot(1, 1), 1) == Spot(1, 1)
+
+
+def test_seating_leaves_claims_and_a_refusal_none() -> None:
+    pool = pool_of(WORLD)
+    planner, tree = Planner(pool.ledger), pool.forest.tree(LEVELS)
+    part = Part(kind(pool.ledger, shape(1)), 4)
+    before = pool.ledger.free_cards.view.tolist()
+    assert isinstance(planner.seat(Ask((part,), tree)), Seating)
+    assert sum(pool.ledger.free_cards.view.tolist()) == sum(before) - 4
+    pool.ledger.rollback((0, 0))
+    assert isinstance(planner.seat(Ask((Part(part.kind, 21),), tree)), Refusal)
+    assert pool.ledger.free_cards.view.tolist() == before
+
+
+def test_the_most_that_one_domain_of_the_limit_holds() -> None:
+    pool = pool_of(WORLD + "\n-/-: n6=9")
+    planner, tree = Planner(pool.ledger), pool.forest.tree(LEVELS)
+    one = kind(pool.ledger, shape(1))
+    assert [planner.most(one, [one], Ask((), tree, limit=depth)) for depth in range(3)] == [29, 12, 8]
+    assert planner.most(one, [one], Ask((), tree, limit=2, pin=Spot(2, 1))) == 4
+    assert places(plan(pool)) == {}
