@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gangpool.core.cycle import Cycle
 from gangpool.core.kind import Kind
 from gangpool.core.ledger import Ledger
@@ -33,6 +35,7 @@ from gangpool.core.model import (
     Wait,
 )
 from gangpool.core.pool import Pool
+from gangpool.core.vec import Ints
 
 ZONE, RACK = "zone", "rack"
 LEVELS = (ZONE, RACK)
@@ -180,3 +183,7 @@ def only_wait(made: Plan) -> Wait:
 
 def level(key: str) -> Level:
     return Level(key=key)
+
+
+def ints(*values: int) -> Ints:
+    return np.array(values, dtype=np.int64)
