@@ -82,7 +82,14 @@ def test_children_are_shared_level_by_level() -> None:
     assert taken(room, 4, Spot(1, 0)) == [(2, 4)]
     assert taken(room, 3, Spot(2, 0)) == [(0, 2), (1, 1)]
     assert taken(room, 8) == [(2, 4), (0, 2), (1, 1), (3, 1)]
-    assert taken(room, 13) == [(2, 4), (0, 2), (1, 1), (3, 3), (4, 3)]
+
+
+def test_a_domain_that_is_taken_whole_is_taken_in_tree_order() -> None:
+    room = room_of({"a/1": [2, 1], "a/2": [4], "b/1": [3, 3]})
+    assert taken(room, 13) == [(0, 2), (1, 1), (2, 4), (3, 3), (4, 3)]
+    assert taken(room, 12) == [(0, 2), (1, 1), (2, 4), (3, 3), (4, 2)]
+    broken = room_of({"a/1": [2, 8], "a/2": [4, 8]}, {"a/1": [2, 0], "a/2": [4, 0]})
+    assert taken(broken, 6) == [(0, 2), (2, 4)]
 
 
 def test_every_node_once_and_none_with_nothing() -> None:
@@ -108,7 +115,7 @@ def test_a_child_uses_its_broken_nodes_where_the_parent_cannot() -> None:
 
 def test_single_children_are_passed_through() -> None:
     room = room_of({"a/1": [2, 3]})
-    assert taken(room, 5) == [(1, 3), (0, 2)]
+    assert taken(room, 4) == [(1, 3), (0, 1)]
     assert taken(room, 2) == [(0, 2)]
 
 

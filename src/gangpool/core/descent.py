@@ -130,7 +130,7 @@ class Descent:
             level, domain = level + 1, tree.child[level][domain]
             if units is not None and level == units.level:
                 n, units = n * units.size, None
-        if level == tree.depth:
+        if level == tree.depth or (units is None and n == self._sum(level, domain, None, broken)):
             self._seat(level, domain, n, broken)
             return
         first, last = tree.child[level][domain], tree.child[level][domain + 1]
@@ -151,6 +151,11 @@ class Descent:
         start, end = tree.start[level][domain], tree.start[level][domain + 1]
         nodes = tree.order[start:end]
         rooms = fit[start:end] if tree.is_identity else fit[nodes]
+        if n == self._sum(level, domain, None, broken):  # no choice: all of it, in tree order, whatever is below
+            keep = rooms > 0
+            self.nodes.append(nodes[keep])
+            self.counts.append(rooms[keep])
+            return
         if end - start > BULK:
             positions, counts = share_many(rooms, n)
             keep = counts > 0
