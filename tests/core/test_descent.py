@@ -81,7 +81,8 @@ def test_children_are_shared_level_by_level() -> None:
     assert taken(room, 4) == [(3, 3), (4, 1)]
     assert taken(room, 4, Spot(1, 0)) == [(2, 4)]
     assert taken(room, 3, Spot(2, 0)) == [(0, 2), (1, 1)]
-    assert taken(room, 8) == [(2, 4), (0, 2), (1, 1), (3, 1)]
+    assert taken(room, 6, Spot(1, 0)) == [(2, 4), (0, 2)]
+    assert taken(room, 8) == [(0, 2), (1, 1), (2, 4), (3, 1)]
 
 
 def test_a_domain_that_is_taken_whole_is_taken_in_tree_order() -> None:
