@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gangpool.core.ask import Ask, Part, Refusal, Seating
-from gangpool.core.descent import Spot
-from gangpool.core.gang import Planner, above, inner, meet
+from gangpool.core.descent import Spot, meet
+from gangpool.core.gang import Planner, above, inner
 from gangpool.core.model import HOSTNAME, Gang, Role, Shape
 from gangpool.core.pool import Pool
 from tests.core.build import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gangpool.core.model import HOSTNAME, Block, Gang, Level, Role
 from gangpool.core.pool import Pool
@@ -149,3 +150,19 @@ def test_a_role_shares_its_level_and_its_blocks_theirs(coupled: bool) -> None:
     assert sorted(workers) == ["n3", "n3", "n4", "n4"]
     assert workers[0] == workers[1]
     assert placed["g-m-0"] in {"n1", "n2", "n3"}
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+def test_a_lost_worker_waits_for_its_role_s_domain(coupled: bool) -> None:
+    """1. Workers share a rack, one runs in a1, which is full now. 2. The lost one is tried in every rack with room:
+    it must not be seated in another one, whether it is planned alone, with a master, or searched for."""
+    rules: dict[str, Any] = {"spread": (spread(ZONE, "app=x", 9),)} if coupled else {}
+    pool = pool_of("a/a1: n1=1\na/a2: n2=4\nb/b1: n3=4")
+    pool.set_gang(Gang("ml/g", 3, (Role("m", 1), Role("w", 2)), role_levels=(("w", level(RACK)),)))
+    for one in (*members("ml/g", 1, role="m"), *members("ml/g", 2, shape(**rules), role="w", labels="app=x")):
+        pool.set_member(replace(one, node="n1") if one.uid == "g-w-0" else one)
+    reason = only_wait(plan(pool)).reason
+    assert (reason.code, reason.numbers["best"]) == ("cannot-fit", 2)
+    pool.set_member(replace(members("ml/g", 1, role="m")[0], node="n3"))
+    reason = only_wait(plan(pool)).reason
+    assert (reason.code, reason.numbers["best"], reason.best_domain) == ("cannot-fit", 2, "a/a1")

@@ -24,6 +24,12 @@ class Spot(Struct, frozen=True):
     domain: int
 
 
+def meet(tree: Tree, one: Spot, other: Spot) -> bool:
+    """Does one of two domains lie in the other?"""
+    low, high = (one, other) if one.level >= other.level else (other, one)
+    return tree.above(low.level, low.domain, high.level) == high.domain
+
+
 class Units(Struct, frozen=True):
     """Room in blocks: `size` members per block, blocks never cross domains of `level`. `sums[l]` counts blocks
     for l <= level."""

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from gangpool.core.ask import Ask, Part, Refusal, Seating
 from gangpool.core.bounds import bounds
 from gangpool.core.choice import candidates, lowest
-from gangpool.core.descent import Descent, Spot, Units, beside_rest, in_blocks
+from gangpool.core.descent import Descent, Spot, Units, beside_rest, in_blocks, meet
 from gangpool.core.joined import dealt, joined_kind
 from gangpool.core.kind import Kind
 from gangpool.core.ledger import Ledger
@@ -64,7 +64,8 @@ class Planner:
 
     def _seat_one(self, ask: Ask, part: Part) -> Seating | Refusal:
         base = self.room(part.kind, ask.tree)
-        seats = self._choose(base, part, ask.limit, inner(ask.tree, ask.pin, part.pin))
+        inside = inner(ask.tree, ask.pin, part.pin)
+        seats = self._choose(base, part, ask.limit, inside) if meet(ask.tree, ask.pin, part.pin) else None
         if seats is None:
             return Refusal(ask, is_proved=True)
         self.claim(part.kind, *seats)
@@ -255,6 +256,8 @@ class Planner:
             yield first[::-1]
 
     def _try_part(self, ask: Ask, part: Part, spot: Spot) -> Seats | None:
+        if not meet(ask.tree, spot, part.pin):
+            return None
         inside = inner(ask.tree, spot, part.pin)
         if not part.kind.coupled:
             base = self.room(part.kind, ask.tree)
@@ -348,12 +351,6 @@ class Planner:
             left -= n
         all_nodes = np.concatenate(nodes)
         return all_nodes, np.ones(len(all_nodes), dtype=np.int64)
-
-
-def meet(tree: Tree, one: Spot, other: Spot) -> bool:
-    """Does one of two domains lie in the other?"""
-    low, high = (one, other) if one.level >= other.level else (other, one)
-    return tree.above(low.level, low.domain, high.level) == high.domain
 
 
 def above(tree: Tree, spot: Spot, level: int) -> Spot:

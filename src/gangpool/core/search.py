@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gangpool.core.ask import Ask, Part, Refusal, Seating
-from gangpool.core.descent import Spot
+from gangpool.core.descent import Spot, meet
 from gangpool.core.ledger import Ledger
 from gangpool.core.room import Room, room
 from gangpool.core.tally import Tallies
@@ -77,7 +77,8 @@ class Search:
         first, last = tree.span(ask.pin.level, ask.pin.domain, level)
         found = []
         for domain in range(first, last):
-            if tree.real[level][domain]:
+            spot = Spot(level, domain)
+            if tree.real[level][domain] and all(meet(tree, spot, part.pin) for part in ask.parts):
                 sums = [int(r.sums(level)[domain]) for r in rooms]
                 if all(s >= p.n for s, p in zip(sums, ask.parts, strict=True)):
                     found.append((sum(sums), domain))
