@@ -73,6 +73,7 @@ def test_the_first_of_its_kind_may_go_anywhere_with_the_label() -> None:
     assert allowed(pool, "app=x", affinity=(term(ZONE, "app=x"),)) == ["n1", "n2", "n3", "n4"]
     assert allowed(pool, "app=y", affinity=(term(ZONE, "app=x"),)) == []
     assert allowed(running("n4"), "app=x", affinity=(term(ZONE, "app=x"),)) == ["n4"]
+    assert allowed(running("n5"), "app=x", affinity=(term(ZONE, "app=x"),)) == ["n1", "n2", "n3", "n4"]
 
 
 def test_what_the_gang_itself_may_satisfy_is_left_out_of_the_bound() -> None:

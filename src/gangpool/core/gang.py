@@ -296,7 +296,7 @@ class Planner:
 
     def _room_by_value(self, kind: Kind, tree: Tree, inside: Spot) -> tuple[Bools, Ints, Ints] | None:
         """(nodes with the key of its first such affinity, value on each node, room by value); None: not such a kind."""
-        fresh = [a for a in kind.attracts if a.self_match and not a.match.total]
+        fresh = [a for a in kind.attracts if a.is_fresh()]
         if not fresh:
             return None
         base = self.room(kind, tree)

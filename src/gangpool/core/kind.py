@@ -22,6 +22,11 @@ class Attract:
         self.column = column
         self.self_match = self_match
 
+    def is_fresh(self) -> bool:
+        """Nobody matches yet (those on nodes without the label do not count) and the pod matches itself: it may be
+        the first, anywhere with the label."""
+        return self.self_match and not (self.match.total and self.match.by_value(self.column).any())
+
 
 class SpreadRule:
     """A hard topology spread constraint with its counter and column."""

@@ -86,12 +86,10 @@ def rules(ledger: Ledger, kind: Kind, own: frozenset[Match] = frozenset()) -> It
                 yield "anti-affinity of running pods", ~(carry.by_value(carry.column) > 0)[carry.column.of.view]
     for attract in kind.attracts:
         ids = attract.column.of.view
-        if attract.match in own:
+        if attract.match in own or attract.is_fresh():
             yield "affinity", ids >= 0
-        elif attract.match.total or not attract.self_match:
+        else:
             yield "affinity", (attract.match.by_value(attract.column) > 0)[ids]
-        else:  # nobody matches yet and the pod matches itself: it may be the first, anywhere with the label
-            yield "affinity", ids >= 0
     for rule in kind.spreads:
         if rule.match in own:
             yield "topology spread", rule.column.of.view >= 0
