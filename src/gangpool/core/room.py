@@ -20,15 +20,17 @@ from gangpool.core.vec import Bools, Ints
 
 class Room:
     """`fit` members per slot, `broken` the same on broken nodes only; `sums(level)` and `broken_sums(level)` over
-    the domains of `tree`. Read-only, true until the ledger moves."""
+    the domains of `tree`. `tally`: where the room is a tally's and nothing else. Read-only, true until the ledger
+    moves."""
 
-    __slots__ = ("_broken_sums", "_sums", "broken", "fit", "kind", "tree")
+    __slots__ = ("_broken_sums", "_sums", "broken", "fit", "kind", "tally", "tree")
 
     def __init__(self, tree: Tree, kind: Kind, fit: Ints, broken: Ints) -> None:
         self.tree = tree
         self.kind = kind
         self.fit = fit
         self.broken = broken
+        self.tally: Tally | None = None
         self._sums: list[Ints | None] = [None] * (tree.depth + 1)
         self._broken_sums: list[Ints | None] = [None] * (tree.depth + 1)
 
@@ -44,6 +46,13 @@ class Room:
             found = self._broken_sums[level] = sums_by_domain(self.tree, level, self.broken)
         return found
 
+    def holders(self, n: int, broken: bool) -> Ints:
+        """Nodes (broken ones) that hold at least `n` members, per domain of the deepest level."""
+        if self.tally is not None:
+            return self.tally.holders(self.tree, n, broken)
+        fit = self.broken if broken else self.fit
+        return sums_by_domain(self.tree, self.tree.depth, (fit >= n).astype(np.int64))
+
 
 def room(ledger: Ledger, tree: Tree, tally: Tally, own: frozenset[Match] = frozenset()) -> Room:
     """The room of a tally's kind over a tree. `own`: counters that the gang's own members will move; rules that
@@ -51,6 +60,7 @@ def room(ledger: Ledger, tree: Tree, tally: Tally, own: frozenset[Match] = froze
     kind = tally.kind
     if kind.is_plain():
         result = Room(tree, kind, tally.fit.view, tally.twin.view)
+        result.tally = tally
         sums = tally.sums(tree)
         for level in range(tree.depth + 1):
             result._sums[level] = sums.room[level].view

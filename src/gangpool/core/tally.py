@@ -21,13 +21,18 @@ KEPT = 2_000
 """Tallies kept; the least recently used is dropped."""
 
 
-class Sums:
-    """Sums of a tally (`room`) and of its twin over the domains of one tree, per level."""
+HOLDERS_KEPT = 8
 
-    __slots__ = ("broken", "room", "tree")
+
+class Sums:
+    """Sums of a tally (`room`) and of its twin over the domains of one tree, per level. `holders[n, broken]`: per
+    domain of the deepest level, how many nodes (broken ones) hold n members; kept for those n that are asked for."""
+
+    __slots__ = ("broken", "holders", "room", "tree")
 
     def __init__(self, tree: Tree, fit: Ints, twin: Ints) -> None:
         self.tree = tree
+        self.holders: dict[tuple[int, bool], Vec] = {}
         self.room = [_sum(tree, level, fit) for level in range(tree.depth + 1)]
         self.broken = [_sum(tree, level, twin) for level in range(tree.depth + 1)]
 
@@ -126,6 +131,10 @@ class Tally:
         change = fit - self.fit.at[i]
         twin = fit if ledger.is_broken(i) else 0
         twin_change = twin - self.twin.at[i]
+        for sums in self._sums.values():
+            for (n, is_twin), vec in sums.holders.items():
+                now, then = (twin, twin - twin_change) if is_twin else (fit, fit - change)
+                vec.at[sums.tree.dom[-1][i]] += (now >= n) - (then >= n)
         if change:
             self.fit.at[i] = fit
             for sums in self._sums.values():
@@ -144,6 +153,11 @@ class Tally:
         broken |= ledger.all_cards.view[index] == 0
         twin = np.where(broken, fit, 0)
         change, twin_change = fit - self.fit.view[index], twin - self.twin.view[index]
+        for sums in self._sums.values():
+            where = sums.tree.dom_of[-1][index]
+            for (n, is_twin), vec in sums.holders.items():
+                now, then = (twin, twin - twin_change) if is_twin else (fit, fit - change)
+                np.add.at(vec.write, where, (now >= n).astype(np.int64) - (then >= n))
         self.fit.write[index] = fit
         self.twin.write[index] = twin
         for sums in self._sums.values():
@@ -161,6 +175,17 @@ class Tally:
             live[id(tree)] = sums
             self._sums = dict(list(live.items())[-4:])
         return sums
+
+    def holders(self, tree: Tree, n: int, broken: bool) -> Ints:
+        """Nodes (broken ones) that hold at least `n` members, per domain of the deepest level."""
+        kept = self.sums(tree).holders
+        found = kept.get((n, broken))
+        if found is None:
+            if len(kept) >= HOLDERS_KEPT:
+                del kept[next(iter(kept))]
+            fit = self.twin.view if broken else self.fit.view
+            found = kept[n, broken] = _sum(tree, tree.depth, (fit >= n).astype(np.int64))
+        return found.view
 
 
 class Tallies:
