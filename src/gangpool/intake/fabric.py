@@ -5,59 +5,97 @@ Called by `World` when such objects are there or have changed."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct
 
 from gangpool.core.match import matches
 from gangpool.core.model import NodeFacts, Requirement
 from gangpool.core.topology import HyperNode
 from gangpool.intake.store import Object, Store
 from gangpool.workloads import fields
+from gangpool.workloads.base import WorkloadError
 
 HYPERNODE = ("topology.volcano.sh", "HyperNode")
 TOPOLOGIES = (("kueue.x-k8s.io", "Topology"), ("kai.scheduler", "Topology"))
 KINDS = frozenset((HYPERNODE, *TOPOLOGIES))
+TIERS = (0, 1000)
+
+
+class Chosen(Struct, frozen=True):
+    """One entry of a HyperNode's members: a name, or a pattern, or labels."""
+
+    kind: str
+    name: str = ""
+    pattern: re.Pattern[str] | None = None
+    labels: tuple[Requirement, ...] = ()
+
+    def among(self, known: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+        """Names that this entry means; `known`: name to labels. A name counts whether it is known or not."""
+        if self.name:
+            yield self.name
+        elif self.pattern is not None:
+            yield from (name for name in known if self.pattern.search(name))
+        elif self.labels:
+            yield from (name for name, labels in known.items() if matches(self.labels, labels))
+
+
+class Domain(Struct, frozen=True):
+    """A HyperNode as it is written."""
+
+    name: str
+    tier: int
+    tier_name: str
+    members: tuple[Chosen, ...]
 
 
 def topologies_of(store: Store) -> dict[str, tuple[str, ...]]:
     """Name of each Topology to its label keys, widest first."""
-    found: dict[str, tuple[str, ...]] = {}
-    for kind in TOPOLOGIES:
-        for obj in store.all_of(*kind):
-            keys = tuple(fields.text(level, "nodeLabel", path) for path, level in fields.items(obj, "spec.levels"))
-            found[fields.text(obj, "metadata.name")] = tuple(key for key in keys if key)
-    return found
+    return {fields.text(obj, "metadata.name"): keys_of(obj) for kind in TOPOLOGIES for obj in store.all_of(*kind)}
+
+
+def keys_of(topology: Object) -> tuple[str, ...]:
+    """The label keys of a Topology, widest first. Raises WorkloadError."""
+    keys = (fields.text(level, "nodeLabel", path) for path, level in fields.items(topology, "spec.levels"))
+    return tuple(dict.fromkeys(key for key in keys if key))
 
 
 def hypernodes_of(store: Store, nodes: Iterable[NodeFacts]) -> list[HyperNode]:
     """HyperNodes with their selectors resolved against the nodes that exist. O(HyperNodes x nodes) for patterns."""
-    facts = list(nodes)
-    objects = list(store.all_of(*HYPERNODE))
-    names = [fields.text(obj, "metadata.name") for obj in objects]
+    domains = [domain_of(obj) for obj in store.all_of(*HYPERNODE)]
+    known: dict[str, Mapping[str, Mapping[str, str]]] = {
+        "Node": {facts.name: facts.labels for facts in nodes},
+        "HyperNode": {domain.name: {} for domain in domains},
+    }
     found = []
-    for obj, name in zip(objects, names, strict=True):
-        members: dict[str, list[str]] = {"Node": [], "HyperNode": []}
-        for path, member in fields.items(obj, "spec.members"):
-            kind = fields.text(member, "type", path) or "Node"
-            known = [f.name for f in facts] if kind == "Node" else names
-            labels = {f.name: f.labels for f in facts} if kind == "Node" else {}
-            members.setdefault(kind, []).extend(_selected(member, path, known, labels))
-        tier = fields.integer(obj, "spec.tier", within=(0, 1000))
-        tier_name = fields.text(obj, "spec.tierName")
-        found.append(HyperNode(name, tier, tuple(members["Node"]), tuple(members["HyperNode"]), tier_name))
+    for domain in domains:
+        names = {
+            kind: tuple(dict.fromkeys(n for m in domain.members if m.kind == kind for n in m.among(known[kind])))
+            for kind in known
+        }
+        found.append(HyperNode(domain.name, domain.tier, names["Node"], names["HyperNode"], domain.tier_name))
     return found
 
 
-def _selected(member: Object, path: str, known: list[str], labels: Mapping[str, Mapping[str, str]]) -> list[str]:
-    exact = fields.text(member, "selector.exactMatch.name", path)
-    if exact:
-        return [exact]
+def domain_of(obj: Object) -> Domain:
+    """A HyperNode object. Raises WorkloadError."""
+    members = tuple(_chosen(member, path) for path, member in fields.items(obj, "spec.members"))
+    return Domain(
+        name=fields.text(obj, "metadata.name"),
+        tier=fields.integer(obj, "spec.tier", within=TIERS),
+        tier_name=fields.text(obj, "spec.tierName"),
+        members=members,
+    )
+
+
+def _chosen(member: Object, path: str) -> Chosen:
+    kind = fields.text(member, "type", path) or "Node"
+    name = fields.text(member, "selector.exactMatch.name", path)
     pattern = fields.text(member, "selector.regexMatch.pattern", path)
-    if pattern:
-        try:
-            compiled = re.compile(pattern)
-        except re.error:
-            return []
-        return [name for name in known if compiled.fullmatch(name)]
-    wanted = fields.texts(member, "selector.labelMatch.matchLabels", path)
-    selector = tuple(Requirement(key, "In", (value,)) for key, value in sorted(wanted.items()))
-    return [name for name in known if selector and matches(selector, labels.get(name, {}))]
+    labels = fields.texts(member, "selector.labelMatch.matchLabels", path)
+    try:
+        compiled = re.compile(pattern) if pattern else None
+    except (re.error, RecursionError, OverflowError):
+        raise WorkloadError(f"{path}.selector.regexMatch.pattern", "is no pattern that can be read") from None
+    wanted = tuple(Requirement(key, "In", (value,)) for key, value in sorted(labels.items()))
+    return Chosen(kind, name, compiled, wanted)

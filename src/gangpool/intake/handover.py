@@ -23,7 +23,7 @@ class _HandOver(Struct):
 _decode = msgspec.json.Decoder(_HandOver).decode
 
 
-def cards_of(pod: Pod) -> tuple[tuple[int, ...] | None, tuple[str, ...] | None]:
+def held_by(pod: Pod) -> tuple[tuple[int, ...] | None, tuple[str, ...] | None]:
     """(card indexes, port names) over all containers; None where nothing is written or it cannot be read."""
     text = (pod.metadata.annotations or {}).get(ANNOTATION)
     if text is None:

@@ -13,77 +13,78 @@ from typing import Any
 
 from gangpool.intake.config import Config
 from gangpool.intake.failure import IntakeError
-from gangpool.intake.store import kind_of
-from gangpool.intake.world import World, subject_of
+from gangpool.intake.store import Store, kind_of, subject_of
+from gangpool.intake.world import World
 from gangpool.objects.faults import ObjectError
 from gangpool.objects.located import Located
 from gangpool.objects.node import Node
 from gangpool.objects.pod import Pod
 from gangpool.objects.typed import as_node, as_pod
+from gangpool.workloads import fields
 from gangpool.workloads.base import WorkloadError
 
 PoolItem = Node | Pod | Located | Mapping[str, Any]
 """One object of a pool: a struct, or decoded JSON or YAML with or without the place it was read from."""
 
-Skip = Callable[[Pod], bool]
+Skip = Callable[[Pod, Store], bool]
+POD, NODE = ("", "Pod"), ("", "Node")
+FEW = 1000
+"""So many pods wait until all else is there; behind so many of a reader that gives pods last nothing else comes."""
 
 
 def load(objects: Iterable[PoolItem], config: Config, skip: Skip | None = None) -> World:
-    """A world of these objects. `skip`: pods to leave out. Raises IntakeError for what cannot be read.
-
-    Pods wait until all else is there; a reader that gives pods last costs no memory for that."""
+    """A world of these objects. `skip`: pods to leave out. Raises IntakeError for what cannot be read."""
     world = World(config)
     pods: list[Pod | Located | Mapping[str, Any]] = []
     stream = iter(objects)
     for item in stream:
-        if isinstance(item, Pod) or _kind(item) == ("", "Pod"):
-            pods.append(item)  # type: ignore[arg-type]
-            if len(pods) > 1000 and isinstance(item, Pod):
-                break
-        else:
+        if isinstance(item, Node) or _kind(item) != POD:
             put(world, item)
+            continue
+        pods.append(item)
+        if len(pods) > FEW and isinstance(item, Pod):
+            break
     world.settle()
     for item in itertools.chain(pods, stream):
-        if isinstance(item, Pod) or _kind(item) == ("", "Pod"):
-            put_pod(world, item, skip)
-        else:
+        if isinstance(item, Node) or _kind(item) != POD:
             put(world, item)
+        else:
+            _put_pod(world, item, skip)
     world.settle()
     return world
 
 
-def put(world: World, item: PoolItem) -> None:
+def put(world: World, item: Node | Pod | Located | Mapping[str, Any]) -> None:
     """Anything but a pod."""
     if isinstance(item, Node):
-        world.node(item)
+        with reading("", {"kind": "Node", "metadata": {"name": item.metadata.name}}):
+            world.node(item)
         return
     assert not isinstance(item, Pod)
     file, obj = plain(item)
     with reading(file, obj):
-        if kind_of(obj) == ("", "Node"):
+        if kind_of(obj) == NODE:
             world.node(as_node(obj))
         else:
             world.object(obj)
 
 
-def put_pod(world: World, item: PoolItem, skip: Skip | None) -> None:
-    """One pod of the pool."""
-    if isinstance(item, Pod):
-        file, obj, pod = "", {"kind": "Pod"}, item
-        about: Mapping[str, Any] = {
-            "kind": "Pod",
-            "metadata": {"namespace": pod.metadata.namespace, "name": pod.metadata.name},
-        }
-        with reading(file, about):
-            if skip is None or not skip(pod):
-                world.pod(pod)
-        return
-    assert not isinstance(item, Node)
-    file, obj = plain(item)  # type: ignore[assignment]
-    with reading(file, obj):
-        pod = as_pod(obj)
-        if skip is None or not skip(pod):
+def _put_pod(world: World, item: Pod | Located | Mapping[str, Any], skip: Skip | None) -> None:
+    file = ""
+    obj: Mapping[str, Any] = {}
+    try:
+        if isinstance(item, Pod):
+            pod = item
+        else:
+            file, obj = plain(item)
+            pod = as_pod(obj)
+        if skip is None or not skip(pod, world.store):
             world.pod(pod)
+    except (ObjectError, WorkloadError) as error:
+        if isinstance(item, Pod):
+            meta = item.metadata
+            obj = {"kind": "Pod", "metadata": {"namespace": meta.namespace, "name": meta.name}}
+        raise IntakeError(file, subject_of(obj), error.field, error.message) from None
 
 
 def plain(item: Located | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -91,16 +92,17 @@ def plain(item: Located | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     return (item.file, item.object) if isinstance(item, Located) else ("", item)
 
 
-def _kind(item: PoolItem) -> tuple[str, str]:
-    if isinstance(item, Node | Pod):
-        return "", ""
+def _kind(item: Pod | Located | Mapping[str, Any]) -> tuple[str, str]:
+    if isinstance(item, Pod):
+        return POD
     return kind_of(item.object if isinstance(item, Located) else item)
 
 
 @contextmanager
-def reading(file: str, obj: Mapping[str, Any]) -> Iterator[None]:
-    """Turns what is wrong with an object into one error that names file, object and field."""
+def reading(file: str, obj: Mapping[str, Any], base: str = "") -> Iterator[None]:
+    """Turns what is wrong with an object into one error that names file, object and field. `base`: path of the
+    template that a pod is made from."""
     try:
         yield
     except (ObjectError, WorkloadError) as error:
-        raise IntakeError(file, subject_of(obj), error.field, error.message) from None
+        raise IntakeError(file, subject_of(obj), fields.join(base, error.field), error.message) from None
