@@ -35,11 +35,11 @@ class Cycle:
         self._refused: dict[AskKey, tuple[int, int]] = {}
         self._reasons: dict[AskKey, tuple[int, Reason]] = {}
 
-    def run(self) -> Plan:
-        """Plan everything that waits."""
+    def run(self, resting: frozenset[str] = frozenset()) -> Plan:
+        """Plan everything that waits, but for units (by key) that rest after a refusal from outside."""
         seats: list[Seat] = []
         waits: list[tuple[Unit, Reason | Refusal]] = []
-        left = self.pool.waiting()
+        left = [unit for unit in self.pool.waiting() if unit.key not in resting]
         while left:
             again: list[Unit] = []
             before = len(seats)

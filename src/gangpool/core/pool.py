@@ -179,6 +179,10 @@ class Pool:
         """Units with members that have no node, in queue order."""
         return sorted(self._waiting.values(), key=Unit.order)
 
+    def partly_seated(self) -> list[Unit]:
+        """Gangs with members on nodes, fewer than their minimum, and others that wait."""
+        return [u for u in self._waiting.values() if u.gang is not None and 0 < len(u.seated) < u.gang.minimum]
+
     # ---- claims
 
     def kind_of(self, member: Member) -> tuple[Kind, Tag]:

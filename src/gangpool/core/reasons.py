@@ -17,4 +17,5 @@ CODES: dict[str, str] = {
     "suspended": "The workload is suspended.",
     "queue-closed": "The queue is closed for new work.",
     "level-unknown": "The level that the workload names is on no node of the pool.",
+    "bind-refused": "The API server refuses the bind (policy, quota); its words follow. Live only.",
 }

@@ -62,6 +62,8 @@ class Store:
 
     def __init__(self) -> None:
         self._kinds: dict[Key, dict[Name, Object]] = {}
+        self.complete: frozenset[Key] = frozenset()
+        """Kinds of which we hold every object, be it none: those that a live cluster serves."""
         self._new: dict[Key, set[Name]] = {}
         self._expected: dict[Key, set[Name]] = {}
 
@@ -99,7 +101,9 @@ class Store:
         return objects.get((_space((group, kind), namespace), name)) if objects else None
 
     def any_of(self, group: str, kind: str) -> bool:
-        """Has the input at least one object of this kind?"""
+        """Has the input at least one object of this kind, or is it known to hold all that there are?"""
+        if (group, kind) in self.complete:
+            return True
         objects = self._kinds.get((group, kind))
         return objects is not None and len(objects) > len(self._expected.get((group, kind), ()))
 

@@ -191,10 +191,20 @@ class Condition(Struct, gc=False):
     status: str = ""
     reason: str = ""
     message: str = ""
+    lastTransitionTime: str | None = None
+
+
+class Terminated(Struct, gc=False):
+    exitCode: int = 0
+
+
+class ContainerState(Struct, gc=False):
+    terminated: Terminated | None = None
 
 
 class ContainerStatus(Struct, gc=False):
     name: str = ""
+    state: ContainerState | None = None
     allocatedResources: Quantities | None = None
     resources: Resources | None = None
 
