@@ -1,0 +1,231 @@
+"""The live world: reflectors feed every change of the cluster into one `World`, and what we have decided but not yet
+seen confirmed is kept beside it.
+
+Owner of the world in the scheduler process. One rule of its own: a pod that we have seated (`assumed`) stays seated
+while the server's answer is on its way, whatever older picture a watch still brings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from gangpool.intake.config import Config
+from gangpool.intake.store import name_of
+from gangpool.intake.world import World
+from gangpool.kube.client import Client
+from gangpool.kube.reflector import Reflector
+from gangpool.live.resources import NODES, PODS, RESOURCES, Resource
+from gangpool.objects.faults import ObjectError
+from gangpool.objects.node import Node
+from gangpool.objects.pod import Metadata, Pod, PodSpec, PodStatus
+from gangpool.workloads.base import WorkloadError
+
+log = logging.getLogger("gangpool.live")
+
+_pod = msgspec.json.Decoder(Pod).decode
+_node = msgspec.json.Decoder(Node).decode
+_object = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+COMPLETE = frozenset(
+    {
+        ("", "PersistentVolumeClaim"),
+        ("", "PersistentVolume"),
+        ("storage.k8s.io", "StorageClass"),
+        ("scheduling.k8s.io", "PriorityClass"),
+    }
+)
+"""Kinds that every cluster serves: one that is referred to and not there is missing."""
+
+
+class Follower:
+    """Keeps `world` equal to the cluster. `changed` is set whenever something arrived."""
+
+    def __init__(self, client: Client, config: Config) -> None:
+        self.world = World(config)
+        self.world.store.complete = COMPLETE
+        self.changed = asyncio.Event()
+        self._ours = frozenset(config.schedulerNames)
+        self.pods: dict[str, Pod] = {}
+        """Pods by uid as last seen; of those that are not ours only who and where they are."""
+        self.assumed: dict[str, str] = {}
+        """Node of pods that we have seated and the server has not shown there yet, by uid."""
+        self.on_bound: Callable[[Pod], None] = lambda pod: None
+        self.on_gone: Callable[[Pod], None] = lambda pod: None
+        self.pod_reflector: Reflector[Pod] = Reflector(client, PODS, _pod, PodSink(self))
+        node_reflector: Reflector[Node] = Reflector(client, NODES, _node, NodeSink(self))
+        self.reflectors: dict[str, Reflector[Any]] = {"pods": self.pod_reflector, "nodes": node_reflector}
+        for resource in RESOURCES:
+            for version, path in zip(resource.versions, resource.paths(), strict=True):
+                sink = ObjectSink(self, resource, version)
+                self.reflectors[path] = Reflector(client, path, _object, sink)
+
+    def start(self, group: asyncio.TaskGroup) -> None:
+        """Follow everything, in tasks of this group."""
+        for path, reflector in self.reflectors.items():
+            group.create_task(reflector.run(), name=f"follow {path}")
+
+    async def synced(self) -> None:
+        """Every kind has been listed once, or is not served."""
+        await asyncio.gather(*(reflector.synced.wait() for reflector in self.reflectors.values()))
+
+    def touch(self) -> None:
+        """Something has changed: plan again."""
+        self.changed.set()
+
+    # ---- pods
+
+    def take_pod(self, pod: Pod) -> None:
+        """A pod as the server shows it now."""
+        uid = pod.metadata.uid
+        if uid in self.assumed:
+            if not pod.spec.nodeName and pod.status.phase not in ("Succeeded", "Failed"):
+                self.pods[uid] = pod
+                return
+            del self.assumed[uid]
+        before = self.pods.get(uid)
+        ours = pod.spec.schedulerName in self._ours
+        self.pods[uid] = pod if ours else outline(pod)
+        known = self.world.pool.member(uid)
+        self.enter(pod)
+        if pod.spec.nodeName and (before is None or not before.spec.nodeName):
+            self.on_bound(pod)
+        if self.world.pool.member(uid) != known:  # a condition or a label of no concern is no reason to plan
+            self.touch()
+
+    def enter(self, pod: Pod) -> None:
+        """Into the world; what cannot be read is logged and holds nothing."""
+        try:
+            self.world.pod(pod)
+        except (ObjectError, WorkloadError) as error:
+            log.warning("pod-unreadable namespace=%s pod=%s error=%s", pod.metadata.namespace, pod.metadata.name, error)
+            self.world.pod_gone(pod.metadata.uid)
+
+    def drop_pod(self, pod: Pod) -> None:
+        """A pod is gone."""
+        uid = pod.metadata.uid
+        self.assumed.pop(uid, None)
+        self.pods.pop(uid, None)
+        self.world.pod_gone(uid)
+        self.on_gone(pod)
+        self.touch()
+
+    def unseat(self, uid: str) -> None:
+        """A seat of ours did not come about: the pod waits again, as the server last showed it."""
+        self.assumed.pop(uid, None)
+        pod = self.pods.get(uid)
+        self.world.pod_gone(uid)
+        if pod is not None:
+            self.enter(pod)
+        self.touch()
+
+
+def outline(pod: Pod) -> Pod:
+    """Name, place and phase of a pod: of 140,000 running ones the rest would take 300 MiB."""
+    meta = pod.metadata
+    return Pod(
+        Metadata(name=meta.name, namespace=meta.namespace, uid=meta.uid),
+        PodSpec(nodeName=pod.spec.nodeName),
+        PodStatus(phase=pod.status.phase),
+    )
+
+
+class PodSink:
+    """Pods into the follower."""
+
+    def __init__(self, follower: Follower) -> None:
+        self._follower = follower
+
+    def replace(self, objects: list[Pod]) -> None:
+        """A full list; pods that are not in it are gone."""
+        listed = {pod.metadata.uid for pod in objects}
+        for uid, pod in list(self._follower.pods.items()):
+            if uid not in listed:
+                self._follower.drop_pod(pod)
+        for pod in objects:
+            self._follower.take_pod(pod)
+        self._follower.touch()
+
+    def change(self, obj: Pod) -> None:
+        """Added or modified."""
+        self._follower.take_pod(obj)
+
+    def gone(self, obj: Pod) -> None:
+        """Deleted."""
+        self._follower.drop_pod(obj)
+
+
+class NodeSink:
+    """Nodes into the world."""
+
+    def __init__(self, follower: Follower) -> None:
+        self._follower = follower
+        self._known: set[str] = set()
+
+    def replace(self, objects: list[Node]) -> None:
+        """A full list."""
+        listed = {node.metadata.name for node in objects}
+        for name in self._known - listed:
+            self._follower.world.node_gone(name)
+        self._known = listed
+        for node in objects:
+            self._enter(node)
+
+    def change(self, obj: Node) -> None:
+        """Added or modified."""
+        self._known.add(obj.metadata.name)
+        self._enter(obj)
+
+    def gone(self, obj: Node) -> None:
+        """Deleted."""
+        self._known.discard(obj.metadata.name)
+        self._follower.world.node_gone(obj.metadata.name)
+        self._follower.touch()
+
+    def _enter(self, node: Node) -> None:
+        before = self._follower.world.pool.ledger.version
+        self._follower.world.node(node)
+        if self._follower.world.pool.ledger.version != before:  # heartbeats change nothing
+            self._follower.touch()
+
+
+class ObjectSink:
+    """Objects of one kind into the world; list items carry no kind, so it is written in."""
+
+    def __init__(self, follower: Follower, resource: Resource, version: str) -> None:
+        self._follower = follower
+        self._kind = resource.kind
+        self._api_version = f"{resource.group}/{version}" if resource.group else version
+        self._known: dict[tuple[str, str], Mapping[str, Any]] = {}
+
+    def replace(self, objects: list[dict[str, Any]]) -> None:
+        """A full list. An empty one is no news: several versions of a kind are asked for, one is served."""
+        listed = {name_of(obj) for obj in objects}
+        for name in list(self._known):
+            if name not in listed:
+                self._follower.world.object_gone(self._known.pop(name))
+                self._follower.touch()
+        for obj in objects:
+            self.change(obj)
+
+    def change(self, obj: dict[str, Any]) -> None:
+        """Added or modified."""
+        typed = {**obj, "apiVersion": self._api_version, "kind": self._kind}
+        self._known[name_of(obj)] = typed
+        try:
+            self._follower.world.object(typed)
+        except WorkloadError as error:
+            log.warning("object-unreadable kind=%s name=%s error=%s", self._kind, name_of(obj), error)
+        self._follower.touch()
+
+    def gone(self, obj: dict[str, Any]) -> None:
+        """Deleted."""
+        known = self._known.pop(name_of(obj), None)
+        if known is not None:
+            self._follower.world.object_gone(known)
+            self._follower.touch()

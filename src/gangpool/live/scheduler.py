@@ -1,0 +1,226 @@
+"""The live scheduler: follow the cluster, lead when it is our turn, plan, bind, undo what came about by half.
+
+One loop plans and starts commits; it yields to I/O between gangs. Everything that it knows is in the cluster's
+objects: a restart begins with a list and finds the same state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from gangpool.core.cycle import Cycle
+from gangpool.core.model import Plan, Seat
+from gangpool.intake.config import Config
+from gangpool.kube.client import ApiError, Client
+from gangpool.kube.lease import RENEW_S, Leadership
+from gangpool.kube.transport import Unreachable
+from gangpool.live.bind import FENCE, Binder, Outcome, body_of
+from gangpool.live.follow import Follower
+from gangpool.live.report import Reporter
+from gangpool.live.series import Meters
+from gangpool.live.undo import Undo
+
+log = logging.getLogger("gangpool.scheduler")
+
+GATHER_S = 0.005
+"""Events that come together are planned together."""
+FIRST_REST_S = 1.0
+MOST_REST_S = 60.0
+IDLE_S = 1.0
+"""Without any event the clocks of rests and undos are looked at so often."""
+
+
+class Rest(Struct):
+    """A unit that is left alone until `until`; `tries` grows with each refusal of the server."""
+
+    until: float
+    tries: int
+    text: str
+
+
+class Scheduler:
+    """One replica."""
+
+    def __init__(self, client: Client, config: Config, leadership: Leadership) -> None:
+        self.client = client
+        self.follower = Follower(client, config)
+        self.cycle = Cycle(self.follower.world.pool)
+        self.leadership = leadership
+        self.binder = Binder(client)
+        self.reporter = Reporter(client, self.follower)
+        self.undo = Undo(client, self.follower)
+        self.rests: dict[str, Rest] = {}
+        self.meters = Meters()
+        self._accepted: set[tuple[str, str]] = set()
+        self._commits: set[asyncio.Task[None]] = set()
+
+    @property
+    def is_ready(self) -> bool:
+        """Caches are filled; it leads or waits to lead."""
+        return all(r.synced.is_set() for r in self.follower.reflectors.values())
+
+    async def run(self) -> None:
+        """Until cancelled; the Lease is handed over at the end."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self.follower.start(group)
+                group.create_task(self.reporter.run())
+                await self.follower.synced()
+                while True:
+                    await self.leadership.acquire()
+                    log.info("leader identity=%s before=%s", self.leadership.identity, self.leadership.before)
+                    await self._lead()
+                    log.warning("leader-lost")
+        finally:
+            await self._settle_commits()
+            await self.leadership.release()
+
+    async def _settle_commits(self) -> None:
+        if self._commits:
+            await asyncio.wait(self._commits, timeout=3.0)
+
+    async def _lead(self) -> None:
+        """Plan and commit while the Lease is ours."""
+        if self.leadership.before:
+            await self._fenced()
+            await self.follower.pod_reflector.again()
+        renew = asyncio.create_task(self._renew())
+        try:
+            self.follower.touch()
+            while self.leadership.is_held():
+                await self._wait()
+                if self.leadership.is_held():
+                    self._step()
+                    await asyncio.sleep(0)
+        finally:
+            renew.cancel()
+            self.reporter.stop()
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(RENEW_S)
+            if not await self.leadership.renew():
+                self.follower.touch()
+                return
+
+    async def _fenced(self) -> None:
+        """Wait until the server refuses the leader before us: a dry-run bind of a pod that does not exist answers
+        422 while the fence refuses, 404 when it lets through. Without a fence both are 404: then the Lease alone
+        has to do."""
+        for _ in range(50):
+            ours = await self.binder.probe(self.leadership.identity)
+            theirs = await self.binder.probe(self.leadership.before)
+            if theirs == 422 or (ours == 404 and theirs == 404 and not await self._has_fence()):
+                return
+            await asyncio.sleep(0.02)
+        log.warning("fence-not-seen")
+
+    async def _has_fence(self) -> bool:
+        path = f"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/{FENCE}"
+        try:
+            await self.client.get(path)
+        except (ApiError, Unreachable):
+            return False
+        return True
+
+    async def _wait(self) -> None:
+        """For an event, or for the next clock."""
+        try:
+            await asyncio.wait_for(self.follower.changed.wait(), IDLE_S)
+        except TimeoutError:
+            pass
+        else:
+            started = time.monotonic()
+            await asyncio.sleep(GATHER_S)
+            self.meters.lag.observe(max(0.0, time.monotonic() - started - GATHER_S))
+        self.follower.changed.clear()
+
+    # ---- one plan
+
+    def _step(self) -> None:
+        now = time.monotonic()
+        world = self.follower.world
+        world.settle()
+        resting = frozenset(key for key, rest in self.rests.items() if rest.until > now)
+        plan = self.cycle.run(resting)
+        self.meters.plan.observe(time.monotonic() - now)
+        self.meters.n_seats += len(plan.seats)
+        self._commit(plan)
+        self.reporter.waits(plan.waits, {key: self.rests[key].text for key in resting})
+        self.undo.look(now, self.leadership.identity)
+
+    def _commit(self, plan: Plan) -> None:
+        by_unit: dict[str, list[Seat]] = defaultdict(list)
+        for seat in plan.seats:
+            uid = seat.member.uid
+            self.follower.assumed[uid] = seat.node
+            by_unit[seat.member.gang or f"pod:{uid}"].append(seat)
+        for key, seats in by_unit.items():
+            task = asyncio.create_task(self._commit_unit(key, seats))
+            self._commits.add(task)
+            task.add_done_callback(self._commits.discard)
+
+    async def _commit_unit(self, key: str, seats: Sequence[Seat]) -> None:
+        """Bind the members of one unit together; what is lost waits again."""
+        started, identity = time.monotonic(), self.leadership.identity
+        here = [seat for seat in seats if seat.member.uid in self.follower.pods]
+        missing = [seat for seat in seats if seat.member.uid not in self.follower.pods]
+        bodies = [(seat, body_of(seat, self.follower.pods[seat.member.uid], identity)) for seat in here]
+        refused = await self._try_first(key, bodies)
+        if refused is not None:
+            self._lost(key, [(seat, refused) for seat, _ in bodies])
+            return
+        outcomes = await asyncio.gather(*(self.binder.bind(seat, body) for seat, body in bodies))
+        self.meters.commit.observe(time.monotonic() - started)
+        lost = [(seat, o) for (seat, _), o in zip(bodies, outcomes, strict=True) if o.kind != "bound"]
+        lost += [(seat, Outcome("lost", "the pod is gone", 404)) for seat in missing]
+        if any(o.kind == "stale" for _, o in lost):
+            log.error("fenced identity=%s", identity)
+            self.leadership.identity = ""
+            self.follower.touch()
+        if lost:
+            self._lost(key, lost)
+        else:
+            self.rests.pop(key, None)
+        gone = {seat.member.uid for seat, _ in lost}
+        self.reporter.bound(key, [seat for seat in here if seat.member.uid not in gone])
+
+    async def _try_first(self, key: str, bodies: Sequence[tuple[Seat, bytes]]) -> Outcome | None:
+        """A gang whose like the cluster has never accepted is tried by dry run before anything is sent."""
+        if len(bodies) < 2:
+            return None
+        seat, body = bodies[0]
+        mark = (seat.member.namespace, seat.member.gang)
+        if mark in self._accepted:
+            return None
+        outcome = await self.binder.bind(seat, body, dry_run=True)
+        if outcome.kind == "bound":
+            self._accepted.add(mark)
+            return None
+        return outcome
+
+    def _lost(self, key: str, lost: Sequence[tuple[Seat, Outcome]]) -> None:
+        """Members that did not come about wait again; the unit rests a while when the server refuses it."""
+        for seat, outcome in lost:
+            log.warning(
+                "bind-lost namespace=%s pod=%s node=%s status=%s text=%s",
+                seat.member.namespace,
+                seat.member.name,
+                seat.node,
+                outcome.status,
+                outcome.text[:200],
+            )
+            if self.follower.assumed.get(seat.member.uid) == seat.node:
+                self.follower.unseat(seat.member.uid)
+        refusals = [o for _, o in lost if o.status not in (404, 409)]
+        if refusals:
+            rest = self.rests.get(key) or Rest(0.0, 0, "")
+            wait_s = min(FIRST_REST_S * 2**rest.tries, MOST_REST_S)
+            self.rests[key] = Rest(time.monotonic() + wait_s, rest.tries + 1, refusals[0].text)
+        self.follower.touch()

@@ -1,0 +1,105 @@
+"""No partial gang at rest: a gang that came about by half, and cannot be completed, is undone as a whole.
+
+A gang counts as half bound when fewer than its minimum are seated and a member that waits was there before the
+youngest seat: it was meant to come along. A member that was made later replaces a lost one; such gangs are repaired,
+not undone. Bare pods, which nobody would make again, are never deleted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+
+from gangpool.core.model import Member
+from gangpool.core.pool import Unit
+from gangpool.core.ready import minimum_of
+from gangpool.intake.times import seconds
+from gangpool.kube.client import ApiError, Client
+from gangpool.kube.transport import Unreachable
+from gangpool.live.bind import LEADER
+from gangpool.live.follow import Follower
+from gangpool.objects.pod import Pod
+
+log = logging.getLogger("gangpool.undo")
+
+PATIENCE_S = 6.0
+"""So long a half-bound gang may be planned and bound again; the promise is 10 s."""
+
+
+class Undo:
+    """Looks at half-bound gangs after each plan; evicts those whose time is up."""
+
+    def __init__(self, client: Client, follower: Follower) -> None:
+        self._client = client
+        self._follower = follower
+        self._since: dict[str, float] = {}
+        self._evictions: set[asyncio.Task[None]] = set()
+        self.n_undone = 0
+        self.n_evicted = 0
+
+    def look(self, now: float, identity: str) -> list[str]:
+        """Gangs that are undone now, by key. `now`: monotonic."""
+        partial = {unit.key: unit for unit in self._follower.world.pool.partly_seated() if self._was_meant_whole(unit)}
+        for key in [key for key in self._since if key not in partial]:
+            del self._since[key]
+        undone = []
+        for key, unit in partial.items():
+            since = self._since.setdefault(key, now)
+            if now - since >= PATIENCE_S and self._evict(unit, identity):
+                del self._since[key]
+                undone.append(key)
+        return undone
+
+    def _was_meant_whole(self, unit: Unit) -> bool:
+        """Some member that waits is older than the youngest bind."""
+        if not unit.waiting or any(m.uid in self._follower.assumed for m in unit.seated.values()):
+            return False
+        bound = [at for m in unit.seated.values() if (at := self._bound_at(m)) is not None]
+        return bool(bound) and any(m.created <= max(bound) for m in unit.waiting.values())
+
+    def _bound_at(self, member: Member) -> float | None:
+        pod = self._follower.pods.get(member.uid)
+        for condition in (pod.status.conditions or ()) if pod is not None else ():
+            if condition.type == "PodScheduled" and condition.status == "True":
+                return seconds(condition.lastTransitionTime)
+        return None
+
+    def _evict(self, unit: Unit, identity: str) -> bool:
+        """All seated members that a controller would make again; False when there is none."""
+        pods = [self._follower.pods[uid] for uid in unit.seated if uid in self._follower.pods]
+        mine = [pod for pod in pods if is_controlled(pod) and pod.metadata.deletionTimestamp is None]
+        if not mine:
+            return False
+        assert unit.gang is not None
+        log.warning("gang-undone gang=%s seated=%d minimum=%d", unit.key, len(pods), minimum_of(unit, unit.gang))
+        self.n_undone += 1
+        task = asyncio.create_task(self._evict_all(mine, identity))
+        self._evictions.add(task)
+        task.add_done_callback(self._evictions.discard)
+        return True
+
+    async def _evict_all(self, pods: Iterable[Pod], identity: str) -> None:
+        await asyncio.gather(*(self.evict(pod, identity) for pod in pods))
+
+    async def evict(self, pod: Pod, identity: str) -> bool:
+        """One eviction in the leader's name, by the pod's uid."""
+        meta = pod.metadata
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": meta.name, "namespace": meta.namespace, "annotations": {LEADER: identity}},
+            "deleteOptions": {"preconditions": {"uid": meta.uid}},
+        }
+        try:
+            await self._client.create(f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}/eviction", body)
+        except (ApiError, Unreachable) as error:
+            log.warning("evict-refused namespace=%s pod=%s error=%s", meta.namespace, meta.name, error)
+            return False
+        self.n_evicted += 1
+        return True
+
+
+def is_controlled(pod: Pod) -> bool:
+    """A controller would make it again."""
+    return any(owner.controller for owner in pod.metadata.ownerReferences or ())
