@@ -1,0 +1,7 @@
+"""What a cluster needs before the processes start: CRDs, accounts and roles, the fence. Pure: objects as dicts."""
+
+from gangpool.manifests.crds import crds
+from gangpool.manifests.fence import fence
+from gangpool.manifests.rbac import rbac
+
+__all__ = ["crds", "fence", "rbac"]
