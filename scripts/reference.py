@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gangpool.core.reasons import CODES
+from gangpool.live.series import SERIES
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs/reference"
 WRITTEN_BY = "<!-- Written by `python -m scripts.reference`; change the code that it comes from. -->"
@@ -34,7 +35,26 @@ def reasons() -> str:
     )
 
 
-PAGES: dict[str, Callable[[], str]] = {"reasons.md": reasons}
+def metrics() -> str:
+    """Page of the scheduler's metrics, from gangpool.live.series."""
+    rows = [f"| `{series.name}` | {series.type} | {series.help} |" for series in SERIES]
+    return "\n".join(
+        [
+            WRITTEN_BY,
+            "# Metrics",
+            "",
+            "`gangpool scheduler` serves these series at `/metrics` of its `--listen` address. Durations are in "
+            "seconds, and counters begin anew with the process. What only the leader knows stays 0 on the others.",
+            "",
+            "| series | type | what it says |",
+            "|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+PAGES: dict[str, Callable[[], str]] = {"metrics.md": metrics, "reasons.md": reasons}
 
 
 def drifted(folder: Path) -> list[str]:

@@ -16,7 +16,7 @@ import click
 
 from gangpool.cli.exits import Exit
 
-COMMANDS = ("place", "nodes", "tree", "quantity", "demo", "completion")
+COMMANDS = ("place", "nodes", "tree", "quantity", "demo", "completion", "scheduler", "jobs-controller", "manifests")
 """In the order of the help page; each is the `command` of the module `gangpool.cli.NAME`."""
 
 
@@ -31,7 +31,7 @@ class LateGroup(click.Group):
         """The command of that name, None if there is none."""
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"gangpool.cli.{cmd_name}").command
+        command = import_module(f"gangpool.cli.{cmd_name.replace(chr(45), chr(95))}").command
         assert isinstance(command, click.Command)
         return command
 
