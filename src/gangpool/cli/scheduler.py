@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
-import signal
 import socket
 from typing import Any
 
@@ -14,6 +11,7 @@ from msgspec import Struct
 
 from gangpool.cli.exits import Exit
 from gangpool.cli.options import config_option
+from gangpool.cli.process import log_to_stderr, until_told
 
 NAMESPACE = "gangpool-system"
 LEASE = "gangpool-scheduler"
@@ -43,10 +41,7 @@ def command(**options: Any) -> int:
     Replicas elect a leader by the Lease gangpool-scheduler. Serves /healthz, /readyz, /metrics and /state.
     """
     request = Request(**{**options, "identity": options["identity"] or socket.gethostname()})
-    logging.basicConfig(
-        level=os.environ.get("GANGPOOL_LOG", "INFO").upper(),
-        format="%(asctime)s %(levelname)s %(name)s %(message)s",
-    )
+    log_to_stderr()
     asyncio.run(run(request))
     return Exit.OK
 
@@ -76,14 +71,8 @@ async def run(request: Request) -> None:
         routes={"/state": lambda: state_of(scheduler.follower)},
     )
     await server.start()
-    task = asyncio.create_task(scheduler.run())
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, task.cancel)
     try:
-        await task
-    except asyncio.CancelledError:
-        pass
+        await until_told(scheduler.run())
     finally:
         await server.close()
         await transport.close()
