@@ -133,7 +133,7 @@ def test_ranks_keep_the_order_of_the_pods(sets: list[tuple[int, int]]) -> None:
     assert found == list(range(first))
 
 
-EXCLUSIVE = {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": RACK}}
+EXCLUSIVE: Json = {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": RACK}}
 
 
 def test_live_child_jobs_are_the_blocks_of_exclusive_topology() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gangpool.intake.storage import claim_of, class_of, volume_of
@@ -33,7 +35,7 @@ def on(*values: str, key: str = "kubernetes.io/hostname") -> Json:
     return {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}
 
 
-def user(claim: str = "data", name: str = "p", **more: object) -> Json:
+def user(claim: str = "data", name: str = "p", **more: Any) -> Json:
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]
     return pod(name, volumes=volumes, **more)
 

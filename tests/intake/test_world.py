@@ -31,8 +31,8 @@ from tests.intake.build import (
 )
 
 RACK = "topology.example/rack"
-MINIMUM = {"annotations": {"gangpool.io/min-member": "2"}}
-EXCLUSIVE = {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": RACK}}
+MINIMUM: Json = {"annotations": {"gangpool.io/min-member": "2"}}
+EXCLUSIVE: Json = {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": RACK}}
 SCHEDULER_PLUGINS = "scheduling.x-k8s.io/v1alpha1"
 
 
