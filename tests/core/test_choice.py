@@ -1,4 +1,4 @@
-"""The domain that members start from: lowest level, by the twin, fewest nodes, tightest, tightest parent, tree order."""
+"""The domain that members start from: lowest level, by the twin, few nodes, tightest, parent, tree order."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 
 from gangpool.core.choice import candidates, lowest
 from gangpool.core.descent import Spot, in_blocks
+from gangpool.core.room import Room
 from tests.core.test_descent import room_of
 
 
@@ -23,7 +24,7 @@ from tests.core.test_descent import room_of
         (15, 0, None),
         (9, 1, Spot(1, 1)),
         (10, 1, None),
-        (4, 2, Spot(2, 3)),
+        (4, 2, Spot(2, 2)),
         (5, 2, None),
     ],
 )
@@ -35,7 +36,7 @@ def test_the_lowest_level_and_there_the_tightest(n: int, limit: int, expected: S
 def test_only_inside_a_domain() -> None:
     room = room_of({"a/1": [2], "a/2": [3], "b/1": [2, 2], "b/2": [4], "b/3": [1]})
     assert lowest(room, 1, 0, Spot(1, 0)) == Spot(2, 0)
-    assert lowest(room, 4, 0, Spot(1, 1)) == Spot(2, 3)
+    assert lowest(room, 4, 0, Spot(1, 1)) == Spot(2, 2)
     assert lowest(room, 4, 0, Spot(1, 0)) == Spot(1, 0)
     assert lowest(room, 6, 0, Spot(1, 0)) is None
     assert lowest(room, 3, 0, Spot(2, 1)) == Spot(2, 1)
@@ -50,14 +51,19 @@ def test_broken_nodes_first_even_where_another_domain_is_tighter() -> None:
     assert lowest(room, 2, 0) == Spot(2, 0)
 
 
-def test_one_node_before_two_before_more_and_each_before_tightness() -> None:
-    room = room_of({"a/1": [1, 1, 1, 1], "a/2": [2, 2, 1], "a/3": [5, 5], "b/1": [3, 1], "b/2": [4, 4, 4]})
+def broken_room(rooms: dict[str, list[int]]) -> Room:
+    """No node is whole."""
+    return room_of(rooms, rooms)
+
+
+def test_of_broken_rooms_one_node_before_two_before_more_and_each_before_tightness() -> None:
+    room = broken_room({"a/1": [1, 1, 1, 1], "a/2": [2, 2, 1], "a/3": [5, 5], "b/1": [3, 1], "b/2": [4, 4, 4]})
     assert lowest(room, 4, 0) == Spot(2, 2)
     assert lowest(room, 4, 0, Spot(1, 1)) == Spot(2, 4)
-    room = room_of({"a/1": [1, 1, 1, 1], "a/2": [2, 2, 1], "b/1": [3, 1]})
+    room = broken_room({"a/1": [1, 1, 1, 1], "a/2": [2, 2, 1], "b/1": [3, 1]})
     assert lowest(room, 4, 0) == Spot(2, 1)
     assert lowest(room, 4, 0, Spot(1, 1)) == Spot(2, 2)
-    room = room_of({"a/1": [1, 1, 1, 1, 1], "a/2": [1, 1, 1, 1]})
+    room = broken_room({"a/1": [1, 1, 1, 1, 1], "a/2": [1, 1, 1, 1]})
     assert lowest(room, 4, 0) == Spot(2, 1)
 
 
@@ -68,7 +74,7 @@ def test_broken_nodes_before_few_nodes() -> None:
 
 
 def test_large_gangs_go_by_tightness_alone() -> None:
-    room = room_of({"a/1": [20], "a/2": [9, 8]})
+    room = broken_room({"a/1": [20], "a/2": [9, 9]})
     assert lowest(room, 16, 0) == Spot(2, 0)
     assert lowest(room, 17, 0) == Spot(2, 1)
 

@@ -1,27 +1,19 @@
-"""Which domain a set of members starts from: the lowest level with a domain that holds them all, there one whose
-broken nodes do, else any; among these one where a single node holds them, else one where two do; among these the
-tightest; ties go to the tightest parent, then to tree order. Called by the planner.
-
-Nodes count before tightness because a nearly full domain is full of scraps: by tightness alone, gangs of 4 sit on
-3.0 nodes in the mean, with this on 2.3, and no more whole nodes are broken (bench/README, packing)."""
+"""Which domain a set of members starts from: at the lowest level that has a domain for them all, the first by rank
+(broken nodes only, few nodes, tightest; see `ranking`); ties go to the tightest parent, then to tree order. Called by
+the planner."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from gangpool.core.descent import Spot, Units
+from gangpool.core.ranking import FEW, NO, ranks
 from gangpool.core.room import Room
 from gangpool.core.topology import Tree
 from gangpool.core.vec import Bools, Ints
 
-NO = np.uint64(1 << 62)
-"""Larger than what any domain has left: marks those that do not hold the ask."""
-FEW = 16
-"""Gangs of more members seldom fit on one node or two."""
-Lefts = np.ndarray[Any, np.dtype[np.uint64]]
 POOL = Spot(0, 0)
 
 
@@ -40,41 +32,22 @@ def lowest(room: Room, n: int, limit: int, inside: Spot = POOL, units: Units | N
 def _tightest(room: Room, n: int, level: int, inside: Spot, units: Units | None) -> int | None:
     tree = room.tree
     first, last = (0, len(tree.names[level])) if inside.level == 0 else tree.span(inside.level, inside.domain, level)
-    for by_twin in (True, False):
-        sums = _sums(room, level, units, by_twin)
-        if inside.level:
-            sums = sums[first:last]
-        if not len(sums):
-            return None
-        # What is left over; where it is less than nothing it wraps around, so that one argmin finds the tightest.
-        left = (sums - n).view(np.uint64)
-        if not tree.all_real[level]:
-            left[~tree.real[level][first:last]] = NO
-        best = int(left.argmin())
-        if left[best] >= NO:
-            continue
-        if level == tree.depth and units is None and 1 < n <= FEW:
-            left = _on_few_nodes(room, n, left, slice(first, last), by_twin)
-            best = int(left.argmin())
-        ties = (left == left[best]).nonzero()[0]
-        return first + (best if len(ties) == 1 else _break_tie(room, level, ties, first))
-    return None
-
-
-def _on_few_nodes(room: Room, n: int, left: Lefts, span: slice, by_twin: bool) -> Lefts:
-    """The same of those domains only where one node holds all members, else where two hold half of them each; of
-    all domains if there is neither."""
-    for k in (1, 2):
-        few = np.where(room.holders(-(-n // k), by_twin)[span] >= k, left, NO)
-        if few.min() < NO:
-            return few
-    return left
-
-
-def _sums(room: Room, level: int, units: Units | None, by_twin: bool) -> Ints:
+    if first == last:
+        return None
     if units is not None:
-        return units.broken_sums[level] if by_twin else units.sums[level]
-    return room.broken_sums(level) if by_twin else room.sums(level)
+        found = ranks(n, units.broken_sums[level][first:last], units.sums[level][first:last])
+    elif level < tree.depth or n > FEW:
+        found = ranks(n, room.broken_sums(level)[first:last], room.sums(level)[first:last])
+    else:
+        found = room.ranking(n)[first:last]
+    if not tree.all_real[level]:
+        found = np.where(tree.real[level][first:last], found, NO)
+    best = int(found.argmin())
+    least = int(found[best])
+    if least == NO:
+        return None
+    ties = (found == least).nonzero()[0]
+    return first + (best if len(ties) == 1 else _break_tie(room, level, ties, first))
 
 
 def _break_tie(room: Room, level: int, ties: Ints, first: int) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 
 from gangpool.core.kind import Kind, SpreadRule
 from gangpool.core.ledger import Ledger
+from gangpool.core.ranking import ranks
 from gangpool.core.tally import Tally, sums_by_domain
 from gangpool.core.terms import Match
 from gangpool.core.topology import Tree
@@ -46,12 +47,13 @@ class Room:
             found = self._broken_sums[level] = sums_by_domain(self.tree, level, self.broken)
         return found
 
-    def holders(self, n: int, broken: bool) -> Ints:
-        """Nodes (broken ones) that hold at least `n` members, per domain of the deepest level."""
+    def ranking(self, n: int) -> Ints:
+        """Ranks of the domains of the deepest level for `n` members, nodes counted."""
         if self.tally is not None:
-            return self.tally.holders(self.tree, n, broken)
-        fit = self.broken if broken else self.fit
-        return sums_by_domain(self.tree, self.tree.depth, (fit >= n).astype(np.int64))
+            return self.tally.ranking(self.tree, n)
+        level = self.tree.depth
+        one, two = (sums_by_domain(self.tree, level, (self.broken >= k).astype(np.int64)) for k in (n, -(-n // 2)))
+        return ranks(n, self.broken_sums(level), self.sums(level), one, two)
 
 
 def room(ledger: Ledger, tree: Tree, tally: Tally, own: frozenset[Match] = frozenset()) -> Room:

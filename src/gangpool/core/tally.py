@@ -12,6 +12,7 @@ import numpy as np
 
 from gangpool.core.kind import Kind
 from gangpool.core.ledger import Ledger
+from gangpool.core.ranking import Ranking
 from gangpool.core.topology import Tree
 from gangpool.core.vec import Bools, Ints, Vec
 
@@ -21,18 +22,18 @@ KEPT = 2_000
 """Tallies kept; the least recently used is dropped."""
 
 
-HOLDERS_KEPT = 8
+RANKINGS_KEPT = 4
 
 
 class Sums:
-    """Sums of a tally (`room`) and of its twin over the domains of one tree, per level. `holders[n, broken]`: per
-    domain of the deepest level, how many nodes (broken ones) hold n members; kept for those n that are asked for."""
+    """Sums of a tally (`room`) and of its twin over the domains of one tree, per level. `rankings`: by n, the order
+    of the domains of the deepest level for n members; kept for those n that are asked for."""
 
-    __slots__ = ("broken", "holders", "room", "tree")
+    __slots__ = ("broken", "rankings", "room", "tree")
 
     def __init__(self, tree: Tree, fit: Ints, twin: Ints) -> None:
         self.tree = tree
-        self.holders: dict[tuple[int, bool], Vec] = {}
+        self.rankings: dict[int, Ranking] = {}
         self.room = [_sum(tree, level, fit) for level in range(tree.depth + 1)]
         self.broken = [_sum(tree, level, twin) for level in range(tree.depth + 1)]
 
@@ -131,10 +132,6 @@ class Tally:
         change = fit - self.fit.at[i]
         twin = fit if ledger.is_broken(i) else 0
         twin_change = twin - self.twin.at[i]
-        for sums in self._sums.values():
-            for (n, is_twin), vec in sums.holders.items():
-                now, then = (twin, twin - twin_change) if is_twin else (fit, fit - change)
-                vec.at[sums.tree.dom[-1][i]] += (now >= n) - (then >= n)
         if change:
             self.fit.at[i] = fit
             for sums in self._sums.values():
@@ -145,6 +142,12 @@ class Tally:
             for sums in self._sums.values():
                 for level, dom in enumerate(sums.tree.dom):
                     sums.broken[level].at[dom[i]] += twin_change
+        if change or twin_change:
+            for sums in self._sums.values():
+                domain = sums.tree.dom[-1][i]
+                broken, room = sums.broken[-1].at[domain], sums.room[-1].at[domain]
+                for ranking in sums.rankings.values():
+                    ranking.move_one(domain, twin - twin_change, twin, broken, room)
 
     def _update_many(self, index: Ints) -> None:
         ledger = self._ledger
@@ -153,18 +156,16 @@ class Tally:
         broken |= ledger.all_cards.view[index] == 0
         twin = np.where(broken, fit, 0)
         change, twin_change = fit - self.fit.view[index], twin - self.twin.view[index]
-        for sums in self._sums.values():
-            where = sums.tree.dom_of[-1][index]
-            for (n, is_twin), vec in sums.holders.items():
-                now, then = (twin, twin - twin_change) if is_twin else (fit, fit - change)
-                np.add.at(vec.write, where, (now >= n).astype(np.int64) - (then >= n))
         self.fit.write[index] = fit
         self.twin.write[index] = twin
         for sums in self._sums.values():
+            where = index
             for level, dom in enumerate(sums.tree.dom_of):
                 where = dom[index]
                 np.add.at(sums.room[level].write, where, change)
                 np.add.at(sums.broken[level].write, where, twin_change)
+            for ranking in sums.rankings.values():
+                ranking.move_many(where, twin - twin_change, twin, sums.broken[-1].view, sums.room[-1].view)
 
     def sums(self, tree: Tree) -> Sums:
         """Sums over the domains of a tree, up to date once `sync` was called."""
@@ -176,16 +177,18 @@ class Tally:
             self._sums = dict(list(live.items())[-4:])
         return sums
 
-    def holders(self, tree: Tree, n: int, broken: bool) -> Ints:
-        """Nodes (broken ones) that hold at least `n` members, per domain of the deepest level."""
-        kept = self.sums(tree).holders
-        found = kept.get((n, broken))
+    def ranking(self, tree: Tree, n: int) -> Ints:
+        """Ranks of the domains of the deepest level for `n` members, up to date once `sync` was called."""
+        sums = self.sums(tree)
+        found = sums.rankings.get(n)
         if found is None:
-            if len(kept) >= HOLDERS_KEPT:
-                del kept[next(iter(kept))]
-            fit = self.twin.view if broken else self.fit.view
-            found = kept[n, broken] = _sum(tree, tree.depth, (fit >= n).astype(np.int64))
-        return found.view
+            if len(sums.rankings) >= RANKINGS_KEPT:
+                del sums.rankings[next(iter(sums.rankings))]
+            found = sums.rankings[n] = Ranking(n, len(tree.names[-1]))
+            nodes, twin = tree.order, self.twin.view[tree.order]
+            nothing = np.zeros_like(twin)
+            found.move_many(tree.dom_of[-1][nodes], nothing, twin, sums.broken[-1].view, sums.room[-1].view)
+        return found.of.view
 
 
 class Tallies:
