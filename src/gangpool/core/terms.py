@@ -165,8 +165,11 @@ class Terms:
         """The selectors that match these labels, in the order in which they were interned."""
         if not self._matches:
             return ()
-        candidates = [match for pair in labels for match in self._matches_by.get(pair, ())]
-        candidates += self._matches_of_any
+        candidates = self._matches_of_any
+        for pair in labels:
+            found = self._matches_by.get(pair)
+            if found:
+                candidates = candidates + found
         if not candidates:
             return ()
         text = dict(labels)
