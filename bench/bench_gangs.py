@@ -34,9 +34,7 @@ def ready(n_nodes: int, running: Sequence[Member], of: worlds.Arrival) -> Ready:
     for member in running:
         pool.set_member(member)
     cycle = Cycle(pool)
-    pool.set_member(Member("first", "team", "first", worlds.shape(0, 1, 1)))
-    assert len(cycle.run().seats) == 1
-    pool.drop_member("first")
+    worlds.warm(pool, cycle)
     of.enter(pool)
     worlds.settle_memory()
     return Ready(pool, cycle, of)

@@ -14,6 +14,7 @@ from itertools import count
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gangpool.core.cycle import Cycle
 from gangpool.core.model import (
     CARD,
     HOSTNAME,
@@ -107,12 +108,21 @@ def shapes(n: int) -> list[Shape]:
 
 
 def arrival(name: str, of: Shape, n: int, required: str = "", created: float = 0.0) -> Arrival:
-    """A gang of `n` equal members; `required`: label key of the level that they share."""
+    """A gang of `n` equal members; `required`: label key of the level that they share. As controllers do, each
+    member has its index as a label, so that no two have the same labels."""
     key = f"team/{name}"
-    labels = (("job-name", name),)
     gang = Gang(key, n, required=Level(required) if required else None, created=created)
     members = (
-        Member(f"{name}-{rank}", "team", f"{name}-{rank}", of, labels, key, rank=rank, created=created)
+        Member(
+            f"{name}-{rank}",
+            "team",
+            f"{name}-{rank}",
+            of,
+            (("batch.kubernetes.io/job-completion-index", str(rank)), ("job-name", name)),
+            key,
+            rank=rank,
+            created=created,
+        )
         for rank in range(n)
     )
     return Arrival(gang, tuple(members))
@@ -138,6 +148,13 @@ def fill(pool: Pool, of: Sequence[Shape], share: float, rng: random.Random) -> N
             left -= cards
         if not left:
             return
+
+
+def warm(pool: Pool, cycle: Cycle) -> None:
+    """Plan a pod of a shape that nobody else has, so that the trees stand, as in a process that lives."""
+    pool.set_member(Member("first", "team", "first", shape(0, 1, 1)))
+    assert len(cycle.run().seats) == 1
+    pool.drop_member("first")
 
 
 def settle_memory() -> None:
