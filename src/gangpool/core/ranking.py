@@ -57,6 +57,7 @@ class Ranking:
         self.n = n
         self.half = -(-n // 2)
         self.of = Vec(n_domains)
+        self.of.write[:] = NO  # until a node of theirs is seen: the pool may have none at all
         self.one = Vec(n_domains)
         self.two = Vec(n_domains)
 
