@@ -87,7 +87,8 @@ def test_frozen_it_is_there_and_ends_all_the_same(start: Start) -> None:
     assert (child.is_frozen, child.is_running, state(child.pid)) == (True, True, "T")
     child.thaw()
     os.waitid(os.P_PID, child.pid, os.WCONTINUED | os.WNOWAIT)
-    assert (child.is_frozen, state(child.pid)) == (False, "S")
+    assert not child.is_frozen
+    assert state(child.pid) in "RS"  # it may be on its way back to sleep
     child.freeze()
     child.kill()
     assert child.exit_status == -signal.SIGKILL

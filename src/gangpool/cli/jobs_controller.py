@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import click
@@ -10,7 +9,7 @@ from msgspec import Struct
 
 from gangpool.cli.exits import Exit
 from gangpool.cli.options import config_option
-from gangpool.cli.process import log_to_stderr, until_told
+from gangpool.cli.process import log_to_stderr, run_until_told
 
 
 class Request(Struct, frozen=True):
@@ -30,7 +29,7 @@ class Request(Struct, frozen=True):
 def command(**options: Any) -> int:
     """Make the pods of Volcano Jobs where Volcano is not installed."""
     log_to_stderr()
-    asyncio.run(run(Request(**options)))
+    run_until_told(run(Request(**options)))
     return Exit.OK
 
 
@@ -58,7 +57,7 @@ async def run(request: Request) -> None:
     server = Server(host, int(port), ready=lambda: controller.is_ready, metrics=metrics)
     await server.start()
     try:
-        await until_told(controller.run())
+        await controller.run()
     finally:
         await server.close()
         await transport.close()

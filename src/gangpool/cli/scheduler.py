@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from typing import Any
 
@@ -11,7 +10,7 @@ from msgspec import Struct
 
 from gangpool.cli.exits import Exit
 from gangpool.cli.options import config_option
-from gangpool.cli.process import log_to_stderr, until_told
+from gangpool.cli.process import log_to_stderr, run_until_told
 
 NAMESPACE = "gangpool-system"
 LEASE = "gangpool-scheduler"
@@ -42,7 +41,7 @@ def command(**options: Any) -> int:
     """
     request = Request(**{**options, "identity": options["identity"] or socket.gethostname()})
     log_to_stderr()
-    asyncio.run(run(request))
+    run_until_told(run(request))
     return Exit.OK
 
 
@@ -72,7 +71,7 @@ async def run(request: Request) -> None:
     )
     await server.start()
     try:
-        await until_told(scheduler.run())
+        await scheduler.run()
     finally:
         await server.close()
         await transport.close()
