@@ -6,6 +6,8 @@ at the end of a cycle, so that all reasons of a cycle describe the same state.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from gangpool.core.amount import amount_text, unit_numbers
@@ -184,12 +186,12 @@ def _lacking(planner: Planner, ask: Ask, part: Part, spot: Spot) -> list[int]:
     those that no node has left; else, among the nodes that have the scarcest, those that none of them has."""
     mask = _usable(planner, ask, part, spot)
     while mask.any():
-        having = [int((mask & (vec.view >= amount)).sum()) for vec, amount in part.kind.asks]
+        having = [np.count_nonzero(mask & (vec.view >= amount)) for vec, amount in part.kind.asks]
         nowhere = [p for p, n in enumerate(having) if n == 0]
         if nowhere:
             return nowhere
         scarcest = having.index(min(having))
-        if having[scarcest] == int(mask.sum()):
+        if having[scarcest] == np.count_nonzero(mask):
             break  # a node has all of it: taints, rules or levels are in the way, not room
         vec, amount = part.kind.asks[scarcest]
         mask &= vec.view >= amount
@@ -228,23 +230,24 @@ def _inside(planner: Planner, tree: Tree, spot: Spot) -> Bools:
 def _left_out(planner: Planner, ask: Ask, part: Part, spot: Spot) -> str:
     """Nodes of the pool that cannot take the member for other causes than room, with counts."""
     ledger, kind = planner.ledger, part.kind
+    if not len(ask.tree.order):
+        return "; the pool has no nodes"
     here = _inside(planner, ask.tree, ask.pin)
     selectors = ledger.columns.filter(kind.shape.node_selectors + kind.shape.held_to, None).mask
     causes: dict[str, int] = {}
-    mismatched = int((here & ~selectors).sum())
+    mismatched = int(np.count_nonzero(here & ~selectors))
     if mismatched:
         causes[f"do not match {selector_text(kind)}"] = mismatched
     rest = here & selectors
     tolerated = ledger.columns.filter((), kind.shape.tolerations).mask
-    sets, counts = np.unique(ledger.columns.taint_ids()[rest & ~tolerated], return_counts=True)
-    for number, count in zip(sets.tolist(), counts.tolist(), strict=True):
+    for number, count in Counter(ledger.columns.taint_ids()[rest & ~tolerated].tolist()).items():
         taint = untolerated(kind.shape.tolerations, ledger.columns.taint_sets[number])
         if taint is not None:
             words = taint_words(str(taint))
             causes[words] = causes.get(words, 0) + count
     rest &= tolerated
     for cause, allowed in rules(ledger, kind):
-        forbidden = int((rest & ~allowed).sum())
+        forbidden = int(np.count_nonzero(rest & ~allowed))
         if forbidden:
             words = f"excluded by {cause}"
             causes[words] = causes.get(words, 0) + forbidden
