@@ -63,7 +63,9 @@ def test_allocatable_in_the_ledger_units() -> None:
         ("1e99999", None, "counted as 0"),
         ("-3", 0, "negative"),
         ("7.5", 7, "not whole; counted as 7"),  # half a card is no card
-        ("8Ei", AMOUNT_MAX, "more than the ledger counts"),
+        ("1025", 1024, "more than the ledger counts"),
+        ("8Ei", 1024, "more than the ledger counts"),
+        ("9999.5", 1024, "not whole; counted as 1024"),
     ],
 )
 def test_amounts_that_cannot_be_used_are_told(quantity: str, counted: int | None, why: str) -> None:
@@ -73,6 +75,12 @@ def test_amounts_that_cannot_be_used_are_told(quantity: str, counted: int | None
     assert doubts[0].startswith(f"status.allocatable[{GPU}]: ")
     assert why in doubts[0]
     assert found.allocatable["cpu"] == 96000
+
+
+def test_what_is_more_than_the_ledger_counts_is_cut() -> None:
+    found, doubts = read(node({**PLENTY, "rdma/ib": "8Ei"}))
+    assert found.allocatable["rdma/ib"] == AMOUNT_MAX
+    assert [doubt for doubt in doubts if "more than the ledger counts" in doubt] == doubts != []
 
 
 def test_memory_may_have_a_fraction() -> None:

@@ -49,7 +49,10 @@ def requests(pod: Pod) -> dict[str, int]:
 
 def sorted_requests(pod: Pod) -> tuple[tuple[str, int], ...]:
     """`requests` as the sorted pairs that a Shape holds; equal for equal templates."""
-    key = _encode(books_key(pod))
+    try:
+        key = _encode(books_key(pod))
+    except OverflowError:  # a number beyond 64 bits is a mistake, told where its field is read
+        return _sorted_requests(pod)
     known = _cache.get(key)
     if known is None:
         known = _sorted_requests(pod)

@@ -20,6 +20,8 @@ from gangpool.objects.quantity import AMOUNT_MAX, QuantityError, parse, to_milli
 
 MIG_STATE_LABEL = "nvidia.com/mig.config.state"
 MIG_STATE_DONE = "success"
+CARDS_MAX = 1024
+"""Cards are bits of a mask; no machine has a tenth of this."""
 _CARD_RESOURCES = ("nvidia.com/", "aliyun.com/gpu-", "volcano.sh/vgpu-")
 """Beginnings of the names of resources that are cards or slices of them."""
 
@@ -114,12 +116,13 @@ def _amount(resource: str, value: Fraction) -> tuple[int, str]:
     """A node's amount in the ledger's units, and what is wrong with it. Parts of a thing are no thing."""
     if value < 0:
         return 0, "is negative; counted as 0"
+    most = CARDS_MAX if resource == CARD else AMOUNT_MAX
     if value.denominator != 1 and not is_measured(resource):
-        whole = value.numerator // value.denominator
-        return min(whole, AMOUNT_MAX), f"is not whole; counted as {whole}"
+        whole = min(value.numerator // value.denominator, most)
+        return whole, f"is not whole; counted as {whole}"
     amount = to_milli(value) if resource == "cpu" else to_units(value)
-    if amount > AMOUNT_MAX:
-        return AMOUNT_MAX, f"is more than the ledger counts; counted as {AMOUNT_MAX}"
+    if amount > most:
+        return most, f"is more than the ledger counts; counted as {most}"
     return amount, ""
 
 

@@ -47,7 +47,10 @@ def footprint_of(pod: Pod) -> Shape:
 
 
 def _remembered(pod: Pod, placed: bool, more_selectors: tuple[NodeSelector, ...]) -> Shape:
-    key = (_encode(_template_of(pod, placed)), placed, more_selectors)
+    try:
+        key = (_encode(_template_of(pod, placed)), placed, more_selectors)
+    except OverflowError:  # a number beyond 64 bits is a mistake, told where its field is read
+        return _shape(pod, placed, more_selectors)
     shape = _by_template.get(key)
     if shape is None:
         shape = _shape(pod, placed, more_selectors)
