@@ -17,6 +17,7 @@ def check(obj: Object) -> None:
     """Raises ObjectError or WorkloadError where a kind that is read later cannot be read."""
     reader = _READERS.get(kind_of(obj))
     if reader is not None:
+        fields.text(obj, "metadata.name")
         reader(obj)
 
 

@@ -30,6 +30,9 @@ CLUSTER_WIDE: frozenset[Key] = frozenset(
 )
 """Kinds without namespaces, of those that anybody here asks for."""
 DEFAULT_NAMESPACE = "default"
+_LONGEST = 253
+"""Characters of a name that the API allows."""
+_SHORT = 40
 
 
 def kind_of(obj: Object) -> Key:
@@ -44,12 +47,18 @@ def name_of(obj: Object) -> Name:
     metadata = obj.get("metadata")
     if not isinstance(metadata, Mapping):
         metadata = {}
-    return _space(kind_of(obj), str(metadata.get("namespace") or "")), str(metadata.get("name") or "")
+    return _space(kind_of(obj), _text(metadata.get("namespace"))), _text(metadata.get("name"))
 
 
 def subject_of(obj: Object) -> str:
     """`Kind/namespace/name` for messages; the namespace is empty for kinds without."""
-    return f"{obj.get('kind') or ''}/{'/'.join(name_of(obj))}"
+    space, name = name_of(obj)
+    return f"{_text(obj.get('kind'))[:_LONGEST]}/{space[:_LONGEST]}/{name[:_LONGEST]}"
+
+
+def _text(value: object) -> str:
+    """A name as text; what is no name is shown in short, because messages show it."""
+    return value if isinstance(value, str) else str(value or "")[:_SHORT]
 
 
 def _space(kind: Key, namespace: str) -> str:
