@@ -24,7 +24,10 @@ LEAST_LIMIT_S = 30.0
 HANG_FACTOR = 6
 """A run that takes so many times what it took without a mutation hangs: other load is far from that."""
 
-NOT_FAST = ("bench", "cli", "cluster", "cluster_tests", "scripts", "test_skips.py")
+NOT_FAST = (
+    *("bench", "cli", "cluster", "cluster_tests", "e2e", "jobs", "kube"),
+    *("live", "manifests", "scripts", "serve", "test_skips.py"),
+)
 """Parts of tests/ that start processes or don't run the core."""
 
 FAILED_LINE = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
