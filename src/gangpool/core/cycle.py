@@ -18,6 +18,7 @@ from gangpool.core.model import Member, Plan, Reason, Seat, Wait
 from gangpool.core.needs import Batch, Needs, extras, needs_of
 from gangpool.core.pool import Pool, Unit
 from gangpool.core.ready import why_held_back, why_not_ready
+from gangpool.core.seated import BY_RANK
 from gangpool.core.vec import Ints
 
 AskKey = tuple[object, ...]
@@ -190,7 +191,7 @@ class Cycle:
         return self.pool.ledger.version if is_helped(ask) else self.pool.ledger.grow_version
 
     def _wait(self, unit: Unit, why: Reason | Refusal) -> Wait:
-        members: tuple[Member, ...] = tuple(sorted(unit.waiting.values(), key=lambda m: (m.rank, m.name)))
+        members: tuple[Member, ...] = tuple(sorted(unit.waiting.values(), key=BY_RANK))
         gang = unit.key if unit.gang is not None else ""
         if isinstance(why, Reason):
             return Wait(gang, members, why)

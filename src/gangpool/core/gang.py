@@ -141,7 +141,7 @@ class Planner:
         if len(nodes) <= 16:
             for i, k in zip(nodes.tolist(), counts.tolist(), strict=True):
                 self.ledger.claim(i, kind, k)
-        elif len(np.unique(nodes)) == len(nodes):
+        elif is_strictly_rising(np.sort(nodes)):
             self.ledger.claim_run(nodes, kind, counts)
         else:
             unique, inverse = np.unique(nodes, return_inverse=True)
@@ -356,6 +356,11 @@ class Planner:
 def above(tree: Tree, spot: Spot, level: int) -> Spot:
     """The domain of a wider level around a spot; the spot itself where it is as wide."""
     return Spot(level, tree.above(spot.level, spot.domain, level)) if spot.level > level else spot
+
+
+def is_strictly_rising(values: Ints) -> bool:
+    """No value comes twice in a sorted vector."""
+    return bool((values[1:] > values[:-1]).all())
 
 
 def inner(tree: Tree, one: Spot, other: Spot) -> Spot:

@@ -16,7 +16,7 @@ from gangpool.core.descent import Spot
 from gangpool.core.kind import Kind
 from gangpool.core.model import Gang, Level, Member, Reason
 from gangpool.core.pool import Pool, Unit
-from gangpool.core.ready import is_free, minimum_of, missing_by_role
+from gangpool.core.ready import free_of, minimum_of, missing_by_role
 from gangpool.core.seated import ROOT, Neighbour, by_rank, nearest, neighbours_of, pin_of
 from gangpool.core.sharing import Cut, Rules, parts_of
 from gangpool.core.soft import variants
@@ -71,7 +71,7 @@ def needs_of(pool: Pool, unit: Unit) -> Needs | Reason:
     depths = depths_of(pool, gang)
     if isinstance(depths, Reason):
         return depths
-    free = sorted((m for m in unit.waiting.values() if is_free(m)), key=by_rank(gang))
+    free = sorted(free_of(unit.waiting.values()), key=by_rank(gang))
     chosen, left = choose(unit, gang, free)
     pin = pin_of(pool, unit.seated.values(), depths.tree, depths.required)
     batches = batches_of(pool, chosen, depths, unit) if chosen else []
@@ -160,8 +160,11 @@ def _grouped(
     if depths is not None and (depths.roles or depths.blocks):
         return parts_of(pool, unit, members, Rules(depths.tree, depths.roles, depths.blocks), neighbours)
     groups: dict[tuple[int, int], tuple[list[Member], Part]] = {}
+    ledger, shape, kind = pool.ledger, None, None
     for member in members:
-        kind = pool.ledger.kind_only(member.shape, member.namespace, member.labels)
+        if kind is None or member.shape is not shape or ledger.terms.n_matches:
+            shape = member.shape  # while nobody has a selector, labels make no difference to the kind
+            kind = ledger.kind_only(shape, member.namespace, member.labels)
         near, beside = -1, -1
         if neighbours and depths is not None:
             near = nearest(member, neighbours)

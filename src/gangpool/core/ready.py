@@ -16,6 +16,11 @@ def is_free(member: Member) -> bool:
     return not member.gates and member.blocked is None
 
 
+def free_of(members: Iterable[Member]) -> list[Member]:
+    """The free ones; `is_free` written out, because a gang may have thousands."""
+    return [member for member in members if not member.gates and member.blocked is None]
+
+
 def role_counts(members: Iterable[Member]) -> Counter[str]:
     """How many of these members each role has."""
     return Counter(member.role for member in members)
@@ -50,7 +55,7 @@ def why_not_ready(unit: Unit) -> Reason | None:
         return why_held_back(unit.waiting.values(), 1)
     if gang.blocked is not None:
         return gang.blocked
-    free = [member for member in unit.waiting.values() if is_free(member)]
+    free = free_of(unit.waiting.values())
     lacking = max(0, minimum_of(unit, gang) - len(unit.seated))
     by_role = missing_by_role(unit, gang)
     have = role_counts(free if by_role else ())
