@@ -160,11 +160,15 @@ def _grouped(
     if depths is not None and (depths.roles or depths.blocks):
         return parts_of(pool, unit, members, Rules(depths.tree, depths.roles, depths.blocks), neighbours)
     groups: dict[tuple[int, int], tuple[list[Member], Part]] = {}
-    ledger, shape, kind = pool.ledger, None, None
+    ledger, asked = pool.ledger, pool.ledger.terms.asked
+    kind: Kind | None = None
+    shape, space, told = None, "", []
     for member in members:
-        if kind is None or member.shape is not shape or ledger.terms.n_matches:
-            shape = member.shape  # while nobody has a selector, labels make no difference to the kind
-            kind = ledger.kind_only(shape, member.namespace, member.labels)
+        # What selectors look at is mostly the same as of the member before, and so is the kind.
+        labels = [pair for pair in member.labels if pair[0] in asked] if asked else []
+        if kind is None or member.shape is not shape or labels != told or member.namespace != space:
+            shape, space, told = member.shape, member.namespace, labels
+            kind = ledger.kind_only(shape, space, member.labels)
         near, beside = -1, -1
         if neighbours and depths is not None:
             near = nearest(member, neighbours)

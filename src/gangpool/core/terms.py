@@ -112,8 +112,11 @@ class Terms:
         self._ports: dict[tuple[str, int], dict[str, PortUse]] = {}
         self._tags: dict[str, dict[Pairs, Tag]] = {}
         """By namespace and labels: no key is made for each, which the garbage collector would have to look at."""
-        self._asked: set[str] = set()
-        """Label keys by which selectors are found; the others, such as a member's index, are not looked at."""
+        self.asked: set[str] = set()
+        """Label keys that some selector looks at; members that differ in others only, such as their index, are of
+        one kind."""
+        self._leads: set[str] = set()
+        """Label keys by which selectors are found."""
         self._tags_with: dict[Pair, dict[Tag, None]] = {}
         self._matches_by: dict[Pair, list[Match]] = {}
         self._matches_of_any: list[Match] = []
@@ -145,7 +148,7 @@ class Terms:
             tag = tags[labels] = Tag(namespace, labels)
             if self._matches:
                 for pair in labels:
-                    if pair[0] in self._asked:
+                    if pair[0] in self._leads:
                         self._tags_with.setdefault(pair, {})[tag] = None
                 tag.matches = self.matches_of(namespace, labels)
         return tag
@@ -181,13 +184,14 @@ class Terms:
         found = self._matches.get(key)
         if found is None:
             found = self._matches[key] = Match(self._columns.capacity, key, len(self._matches))
+            self.asked.update(requirement.key for requirement in key[0] or ())
             pairs = leading_pairs(key[0])
             if pairs is None:
                 self._matches_of_any.append(found)
                 self._attach(found, self._all_tags())
             else:
                 for pair in pairs:
-                    self._ask(pair[0])
+                    self._lead(pair[0])
                     self._matches_by.setdefault(pair, []).append(found)
                 self._attach(found, [tag for pair in pairs for tag in self._tags_with.get(pair, ())])
         return found
@@ -196,10 +200,10 @@ class Terms:
         for tags in self._tags.values():
             yield from tags.values()
 
-    def _ask(self, key: str) -> None:
+    def _lead(self, key: str) -> None:
         """From now on selectors are found by this label key. O(tags) when it is new."""
-        if key not in self._asked:
-            self._asked.add(key)
+        if key not in self._leads:
+            self._leads.add(key)
             for tag in self._all_tags():
                 for pair in tag.labels:
                     if pair[0] == key:
