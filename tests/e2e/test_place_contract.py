@@ -4,65 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
-from tests.e2e.terminal import Outcome, command, in_process
+from tests.e2e.desk import Desk, message, pods
+from tests.e2e.terminal import command
 from tests.intake.build import Json, deployment, job, node, obj, pod, priority_class, template, volcano
 
-Answer = dict[str, Any]
 LEAF, SPINE = "network.topology.nvidia.com/leaf", "network.topology.nvidia.com/spine"
-
-
-class Desk:
-    """Files in a folder, and the command run on them."""
-
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder = folder
-        self.capsys = capsys
-
-    def file(self, name: str, *objects: Json) -> str:
-        """A file of documents; JSON by its ending, a List where there are several."""
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if name.endswith(".json"):
-            found = objects[0] if len(objects) == 1 else {"apiVersion": "v1", "kind": "List", "items": list(objects)}
-            path.write_text(json.dumps(found))
-        else:
-            path.write_text(yaml.safe_dump_all(objects))
-        return str(path)
-
-    def run(self, *arguments: str) -> Outcome:
-        return in_process(self.capsys, "place", *arguments)
-
-    def ask(self, pool: list[Json] | str, *objects: Json, code: int = 0) -> Answer:
-        """The document for these objects on this pool (a shape, or objects)."""
-        at = (
-            pool
-            if isinstance(pool, str)
-            else self.file("pool.json", {"apiVersion": "v1", "kind": "List", "items": pool})
-        )
-        outcome = self.run("-f", self.file("given.yaml", *objects), "--pool", at, "-o", "json")
-        assert (outcome.code, outcome.err) == (code, "")
-        return outcome.answer()
-
-
-@pytest.fixture
-def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
-    return Desk(tmp_path, capsys)
-
-
-def pods(answer: Answer) -> list[str]:
-    return [entry["pod"] for entry in answer["placed"]]
-
-
-def message(answer: Answer, at: int = 0) -> str:
-    found = answer["pending"][at]["reason"]["message"]
-    assert isinstance(found, str)
-    return found
 
 
 # ---- -f
