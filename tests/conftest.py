@@ -9,6 +9,7 @@ For new random examples: `pytest --hypothesis-profile explore`.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -78,6 +79,9 @@ def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
 
 def pytest_configure() -> None:
     """Read the list first, so that a mistake in it stops the run before any test."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell starts background jobs so, and what tests start would inherit it: then Ctrl-C could not be tested.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     _allowed[:] = allowed_skips(SKIPS_FILE.read_text(encoding="utf-8"))
 
 
