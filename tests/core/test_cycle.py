@@ -110,6 +110,13 @@ def test_every_sort_of_wait_has_its_code() -> None:
     }
 
 
+def test_an_elastic_gang_of_equals_is_refused_by_proof() -> None:
+    """There are other members to choose, but all are alike: nothing else was left to try."""
+    pool = pool_of("a/a1: n1=4")
+    submit(pool, "g", 8, minimum=6)
+    assert codes(plan(pool)) == {"ml/g": "cannot-fit"}
+
+
 # ---- members that wait for others
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from gangpool.core.cycle import Cycle
-from gangpool.core.descent import Spot
-from gangpool.core.explain import domain_text, short_key, taint_words
-from gangpool.core.model import HOSTNAME, Gang, Member, Reason, Requirement, Role, Shape
+from gangpool.core.model import HOSTNAME, Block, Gang, Member, Reason, Role, Shape
 from gangpool.core.pool import Pool
 from tests.core.build import (
     RACK,
@@ -159,40 +156,33 @@ def test_rules_of_other_pods_are_causes() -> None:
     assert reason.message.endswith("members fit in the pool; nodes left out: 3 excluded by affinity")
 
 
+def test_a_node_is_left_out_for_its_first_cause_only() -> None:
+    """Selector before taint before rule."""
+    pool = pool_of("a/a1: n1=8")
+    pool.set_member(foreign("f", "n1", shape(0), labels="app=x"))
+    pool.set_node(node("n2", labels={ZONE: "a", "board": "h100"}, taints=(taint("k:NoSchedule"),)))
+    pool.set_node(node("n3", labels={ZONE: "a", "board": "h100"}))
+    rules: dict[str, Any] = {"node_selectors": (either("board"),), "anti_affinity": (term(ZONE, "app=x"),)}
+    reason = why_single(pool, shape(1, **rules))
+    assert reason.message == (
+        "0 of 1 members fit in the pool; nodes left out: "
+        "1 do not match board, 1 excluded by anti-affinity, 1 with taint k:NoSchedule"
+    )
+
+
+def test_parts_that_share_a_domain_are_counted_in_one() -> None:
+    """1. Blocks of three of a master and two workers share a rack. 2. The roomiest rack for the master holds one
+    worker beside it, and that counts, not the worker that fits elsewhere."""
+    pool = roles_pool(
+        "a/a1: n1=5\na/a2: n2=3", ("m", 1, shape(4)), ("w", 2, shape(1)), blocks=(("", Block(3, level(RACK))),)
+    )
+    reason = why(pool)
+    assert (reason.code, reason.numbers["best"]) == ("cannot-fit", 2)
+
+
 def test_what_volumes_ask_of_a_node_is_a_selector_too() -> None:
     message = why_single(pool_of(WORLD), shape(1, held_to=(either("zone=c"),))).message
     assert "4 do not match zone=c" in message
-
-
-@pytest.mark.parametrize(
-    ("selectors", "text"),
-    [
-        ((either("a=2"),), "a=2"),
-        ((either("a=2,3"),), "a in (2,3)"),
-        ((either("a=2,3,4,5"),), "a in (2,3,4,…)"),
-        ((either("a!=1"),), "a not in (1)"),
-        ((either("a b=1", "!c"),), "a and b=1 or no c"),
-        ((either("a>1"), either("b<2")), "a > 1, b < 2"),
-        ((((),),), "an empty node selector"),
-        ((((Requirement("field:metadata.name", "In", ("x",)),),),), "metadata.name=x"),
-        ((either("x=" + "y" * 400),), ("x=" + "y" * 400)[:300]),
-    ],
-)
-def test_selectors_in_words(selectors: Any, text: str) -> None:
-    pool = Pool()
-    pool.set_node(node("n1", labels={"a": "1", "c": "x"}))
-    message = why_single(pool, shape(1, node_selectors=selectors)).message
-    assert message.endswith(f"nodes left out: 1 do not match {text}")
-
-
-def test_words() -> None:
-    assert short_key("network.topology.nvidia.com/leaf") == "leaf"
-    assert short_key("leaf") == "leaf"
-    assert taint_words("node.kubernetes.io/unschedulable:NoSchedule") == "cordoned"
-    assert taint_words("x=y:NoExecute") == "with taint x=y:NoExecute"
-    tree = pool_of(WORLD).forest.tree((ZONE, RACK))
-    assert [domain_text(tree, Spot(0, 0)), domain_text(tree, Spot(1, 1))] == ["the pool", "zone b"]
-    assert domain_text(tree, Spot(2, 1)) == "rack a/a2"
 
 
 def roles_pool(world: str, *groups: tuple[str, int, Shape], **gang: Any) -> Pool:

@@ -89,7 +89,7 @@ def test_hosts_can_be_a_level() -> None:
 def test_lost_members_return_to_their_neighbours(lost: dict[int, str], free: str, expected: dict[str, str]) -> None:
     """Members 0–2 run on n1, 4–6 on n4; whoever is lost goes to the nearest domain with room around them."""
     n2 = "" if "n2" in free else " n2=8"
-    pool = pool_of(f"a/a1: {free}{n2}\na/a2: n3=8\nb/b1: n4=8 n5=8")
+    pool = pool_of(f"a/a1: {free}{n2}\na/a2: n3=8\nb/b1: n4=8 n5=8\nc/c1: n6=2")
     pool.set_gang(Gang("ml/g", 6))
     for rank in (0, 1, 2, 4, 5, 6):
         where = "" if rank in lost else "n1" if rank < 3 else "n4"
@@ -145,6 +145,23 @@ def test_roles_that_need_different_boards_sit_apart() -> None:
     assert seated(pool) == {"g-m-0": "n2", **{f"g-w-{r}": "n1" for r in range(4)}}
 
 
+def test_parts_are_tried_by_need_tightness_and_size_then_backwards() -> None:
+    pool = pool_of("a/a1: n1=8\nb/b1: n2=8")
+    store, web = shape(1, cpu=2), shape(1, affinity=(term(RACK, "app=store"),))
+    only = shape(1, node_selectors=(either("zone=b"),))
+    kind(pool.ledger, web)
+    kinds = [
+        kind(pool.ledger, web),
+        kind(pool.ledger, store, "app=store"),
+        kind(pool.ledger, only),
+        kind(pool.ledger, shape(2)),
+    ]
+    ask = Ask(tuple(Part(one, n) for one, n in zip(kinds, (1, 2, 2, 2), strict=True)), pool.forest.tree(LEVELS))
+    assert list(Planner(pool.ledger)._orders(ask, Spot(0, 0))) == [[3, 2, 1, 0], [0, 1, 2, 3]]
+    alone = Ask(ask.parts[:1], ask.tree)
+    assert list(Planner(pool.ledger)._orders(alone, Spot(0, 0))) == [[0]]
+
+
 def test_a_role_with_few_places_goes_first() -> None:
     """The worker fits only where the small ones would go by themselves."""
     world = "a/a1: n1=4\nb/b1: n2=4"
@@ -179,6 +196,14 @@ def test_members_that_sit_together_take_the_tightest_value_with_room_for_all() -
     assert on(seated(pool)) == {"n2": 3}
     submit(pool, "h", 9, shape(affinity=(term(RACK, "app=h"),)), labels="app=h")
     assert only_wait(plan(pool)).reason.numbers["best"] == 8
+
+
+def test_members_that_sit_together_by_two_keys() -> None:
+    """Room is counted by the first of them; racks named alike in two zones are one value of the second."""
+    together = (term(ZONE, "app=g"), term(RACK, "app=g"))
+    pool = pool_of("a/r1: n1=2\nb/r1: n2=2\nb/r2: n3=3")
+    submit(pool, "g", 3, shape(affinity=together), labels="app=g")
+    assert on(seated(pool)) == {"n3": 3}
 
 
 def test_members_join_those_of_their_kind_that_run() -> None:

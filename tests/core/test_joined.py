@@ -75,3 +75,13 @@ def test_a_master_that_asks_for_more_cpu_sits_with_the_first_ranks() -> None:
     order = [placed[uid] for uid in ("g-m-0", *(f"g-w-{r}" for r in range(5)))]
     assert order == [order[0]] * 4 + [order[5]] * 2
     assert order[0] != order[5]
+
+
+def test_members_of_one_size_give_way_where_their_own_sizes_need_a_lower_level() -> None:
+    """1. As members of the master's size six fit in the zone only. 2. By their own sizes they fit in one rack."""
+    pool = pool_of("a/a1: n1=8\na/a2: n2=8")
+    pool.set_gang(Gang("ml/g", 6, (Role("m", 1), Role("w", 5))))
+    master, worker = shape(1, cpu=34), shape(1, cpu=6)
+    for one in (*members("ml/g", 1, master, role="m"), *members("ml/g", 5, worker, role="w")):
+        pool.set_member(one)
+    assert len(set(seated(pool).values())) == 1

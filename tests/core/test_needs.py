@@ -242,6 +242,10 @@ def test_wishes_are_tried_strictest_first_the_real_kind_last() -> None:
     assert [len(kind.spreads) for kind in batch.wishes] == [1, 0]
     batch = needs(gang_pool(("p", "", 0, "", shape(soft_terms=((-1, term(ZONE, "app=x")),))))).batches[0]
     assert [len(kind.repels) for kind in batch.wishes] == [1, 0]
+    pool = pool_of(WORLD)
+    pool.set_member(member("p", shape(soft_terms=((-1, term(ZONE, "app=x")),)), labels="app=x"))
+    strict, real = needs(pool, "pod:p").batches[0].wishes
+    assert (len(strict.self_repels), len(real.self_repels)) == (1, 0)
 
 
 def test_soft_taints_are_avoided_where_some_node_has_one() -> None:

@@ -156,6 +156,37 @@ def test_a_node_that_shrinks_below_its_use_has_negative_room() -> None:
     assert free(pool, "n1") == 4
 
 
+def test_members_are_found_by_uid() -> None:
+    pool = pool_of(WORLD)
+    one = member("p")
+    pool.set_member(one)
+    assert pool.member("p") is one
+    assert pool.member("q") is None
+
+
+def test_planned_members_are_counted_by_selectors_that_come_later() -> None:
+    pool = pool_of(WORLD)
+    submit(pool, "g", 2, labels="app=x")
+    assert len(seated(pool)) == 2
+    match, _ = pool.ledger.terms.term(term("zone", "app=x"))
+    assert match.total == 2
+
+
+def test_gangs_below_their_minimum_come_first() -> None:
+    """They hold room that is of no use until the others run."""
+    pool = pool_of(WORLD)
+    submit(pool, "urgent", 2, priority=9)
+    submit(pool, "full", 3, minimum=1)
+    submit(pool, "partly", 3)
+    for name in ("full", "partly"):
+        pool.set_member(member(f"{name}-0", gang=f"ml/{name}", node="n1"))
+    assert [unit.key for unit in pool.waiting()] == ["ml/partly", "ml/urgent", "ml/full"]
+    pool.set_member(member("partly-1", gang="ml/partly", node="n1"))
+    pool.set_member(member("partly-2", gang="ml/partly", node="n1"))
+    pool.set_member(member("partly-3", gang="ml/partly"))
+    assert [unit.key for unit in pool.waiting()] == ["ml/urgent", "ml/full", "ml/partly"]
+
+
 def test_single_pods_leave_no_unit_behind_and_gangs_stay_until_they_are_dropped() -> None:
     pool = pool_of(WORLD)
     pool.set_member(member("p"))
@@ -205,6 +236,9 @@ def test_faults_are_found() -> None:
     pool.ledger.resource(CARD).at[0] -= 1
     assert list(pool.faults()) == [f"books of {CARD} on slot 0: 5 free, 6 by the claims"]
     pool.ledger.resource(CARD).at[0] += 1
+    pool.set_member(foreign("o", "n2", shape(1), cards=(1,)))
+    pool.set_member(foreign("n", "n2", shape(1), cards=(0,)))
+    assert list(pool.faults()) == []
     pool.set_member(foreign("q", "n1", shape(2), cards=(1, 2)))
     assert [fault[:15] for fault in pool.faults()] == ["card held twice"]
     pool.drop_member("q")

@@ -87,6 +87,7 @@ def test_ports_that_a_running_pod_names_are_in_use() -> None:
     pool.set_member(member("q", shape(1, room={"rdma/hca": 1})))
     assert plan(pool).seats[0].ports == ("mlx1",)
     pool.drop_member("p")
+    assert pool._port_uses[0] == {"mlx0": 0, "mlx1": 1}
     pool.set_member(member("r", shape(1, room={"rdma/hca": 1})))
     assert plan(pool).seats[0].ports == ("mlx0",)
 

@@ -121,6 +121,7 @@ def test_the_topology_that_is_named_or_else_one_that_knows_the_keys() -> None:
     assert depths(pool, Level(key=ZONE)) == ((ZONE,), [1])
     assert depths(pool, Level(key=ZONE), Level(key=RACK)) == ((ZONE, RACK), [1, 2])
     assert depths(pool, Level(key=ZONE, topology="v")) == ((ZONE,), [1])
+    assert depths(pool, Level(key=RACK, topology="v")) == ((RACK,), [1])
 
 
 def test_hypernodes_as_tiers() -> None:
