@@ -347,9 +347,12 @@ class Ledger:
         free, total = self.free_cards.at[i], self.all_cards.at[i]
         return free != total or not total
 
-    def broken(self) -> Bools:
-        """The same for all nodes."""
-        mask: Bools = (self.free_cards.view != self.all_cards.view) | (self.all_cards.view == 0)
+    def broken(self, index: Ints | None = None) -> Bools:
+        """The same for all slots, or those of `index`."""
+        free, total = self.free_cards.view, self.all_cards.view
+        if index is not None:
+            free, total = free[index], total[index]
+        mask: Bools = (free != total) | (total == 0)
         return mask
 
     def room_on(self, i: int, kind: Kind) -> int:
@@ -364,9 +367,10 @@ class Ledger:
 
     def room_on_all(self, kind: Kind, index: Ints | None = None) -> Ints:
         """The same for all slots, or those of `index`."""
-        size = self.capacity if index is None else len(index)
-        least: Ints = np.full(size, 1 << 31, dtype=np.int64)
+        least: Ints | int = 1 << 31
         for vec, amount in kind.asks:
             values = vec.view if index is None else vec.view[index]
-            np.minimum(least, values // amount if amount != 1 else values, out=least)
-        return np.maximum(least, 0)
+            least = np.minimum(least, values if amount == 1 else values // amount)
+        if isinstance(least, int):  # asks for nothing
+            return np.full(self.capacity if index is None else len(index), least, dtype=np.int64)
+        return np.maximum(least, 0, out=least)

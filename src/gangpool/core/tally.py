@@ -20,9 +20,8 @@ SCALAR_LIMIT = 24
 """Up to so many touched nodes Python is quicker than numpy (between 4 and 48 it makes no difference)."""
 KEPT = 2_000
 """Tallies kept; the least recently used is dropped."""
-
-
 RANKINGS_KEPT = 4
+"""Sizes of gangs for which the order of domains is kept, per tally and tree."""
 
 
 class Sums:
@@ -36,6 +35,27 @@ class Sums:
         self.rankings: dict[int, Ranking] = {}
         self.room = [_sum(tree, level, fit) for level in range(tree.depth + 1)]
         self.broken = [_sum(tree, level, twin) for level in range(tree.depth + 1)]
+
+    def move_one(self, i: int, change: int, then: int, now: int) -> None:
+        """`change` more members fit on node `i`; its twin was `then` and is `now`."""
+        twin_change = now - then
+        domain = room = broken = 0
+        for dom, rooms, brokens in zip(self.tree.dom, self.room, self.broken, strict=True):
+            domain = dom[i]
+            rooms.at[domain] = room = rooms.at[domain] + change
+            brokens.at[domain] = broken = brokens.at[domain] + twin_change
+        for ranking in self.rankings.values():
+            ranking.move_one(domain, then, now, broken, room)
+
+    def move_many(self, index: Ints, change: Ints, then: Ints, now: Ints) -> None:
+        """The same for many different nodes."""
+        twin_change, domains = now - then, index
+        for dom, rooms, brokens in zip(self.tree.dom_of, self.room, self.broken, strict=True):
+            domains = dom[index]
+            np.add.at(rooms.write, domains, change)
+            np.add.at(brokens.write, domains, twin_change)
+        for ranking in self.rankings.values():
+            ranking.move_many(domains, then, now, self.broken[-1].view, self.room[-1].view)
 
 
 def _sum(tree: Tree, level: int, fit: Ints) -> Vec:
@@ -129,43 +149,24 @@ class Tally:
     def _update_one(self, i: int) -> None:
         ledger = self._ledger
         fit = ledger.room_on(i, self.kind) if self._admits[i] else 0
-        change = fit - self.fit.at[i]
-        twin = fit if ledger.is_broken(i) else 0
-        twin_change = twin - self.twin.at[i]
-        if change:
-            self.fit.at[i] = fit
-            for sums in self._sums.values():
-                for level, dom in enumerate(sums.tree.dom):
-                    sums.room[level].at[dom[i]] += change
-        if twin_change:
-            self.twin.at[i] = twin
-            for sums in self._sums.values():
-                for level, dom in enumerate(sums.tree.dom):
-                    sums.broken[level].at[dom[i]] += twin_change
-        if change or twin_change:
-            for sums in self._sums.values():
-                domain = sums.tree.dom[-1][i]
-                broken, room = sums.broken[-1].at[domain], sums.room[-1].at[domain]
-                for ranking in sums.rankings.values():
-                    ranking.move_one(domain, twin - twin_change, twin, broken, room)
+        twin = fit if fit and ledger.is_broken(i) else 0
+        fit_then, twin_then = self.fit.at[i], self.twin.at[i]
+        if fit == fit_then and twin == twin_then:
+            return
+        self.fit.at[i] = fit
+        self.twin.at[i] = twin
+        for sums in self._sums.values():
+            sums.move_one(i, fit - fit_then, twin_then, twin)
 
     def _update_many(self, index: Ints) -> None:
         ledger = self._ledger
         fit = np.where(self._admits[index], ledger.room_on_all(self.kind, index), 0)
-        broken = ledger.free_cards.view[index] != ledger.all_cards.view[index]
-        broken |= ledger.all_cards.view[index] == 0
-        twin = np.where(broken, fit, 0)
-        change, twin_change = fit - self.fit.view[index], twin - self.twin.view[index]
+        twin = np.where(ledger.broken(index), fit, 0)
+        change, twin_then = fit - self.fit.view[index], self.twin.view[index]
         self.fit.write[index] = fit
         self.twin.write[index] = twin
         for sums in self._sums.values():
-            where = index
-            for level, dom in enumerate(sums.tree.dom_of):
-                where = dom[index]
-                np.add.at(sums.room[level].write, where, change)
-                np.add.at(sums.broken[level].write, where, twin_change)
-            for ranking in sums.rankings.values():
-                ranking.move_many(where, twin - twin_change, twin, sums.broken[-1].view, sums.room[-1].view)
+            sums.move_many(index, change, twin_then, twin)
 
     def sums(self, tree: Tree) -> Sums:
         """Sums over the domains of a tree, up to date once `sync` was called."""
