@@ -45,6 +45,8 @@ def choose_cards(facts: NodeFacts, free: int, n: int) -> int:
     """A mask of n free cards of a node; fewer where fewer are free (someone else holds them)."""
     if not n:
         return 0
+    if n >= free.bit_count():  # a whole node, most often
+        return free
     if not facts.cards:
         return lowest_bits(free, n)
     return _choose(facts.cards, free, n)
@@ -77,6 +79,8 @@ def choose_ports(facts: NodeFacts, cards: int, n: int, uses: dict[str, int]) -> 
     ports = [port for port in facts.ports if port.healthy]
     if n <= 0 or not ports:
         return ()
+    if n >= len(ports):
+        return tuple(port.device for port in ports)
     mine = [card for card in facts.cards if cards >> card.index & 1]
     switches = {card.switch for card in mine if card.switch}
     numas = {card.numa for card in mine if card.numa is not None}

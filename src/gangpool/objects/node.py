@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 
 from msgspec import Struct, field
 
@@ -98,18 +99,26 @@ def _allocatable(status: NodeStatus, doubts: list[Doubt]) -> dict[str, int]:
     name = "capacity" if status.allocatable is None else "allocatable"
     quantities = status.capacity if status.allocatable is None else status.allocatable
     for resource, quantity in (quantities or {}).items():
-        try:
-            value = parse(quantity)
-        except QuantityError as error:
-            doubts.append(Doubt(f"status.{name}[{resource}]", f"{error}; counted as 0"))
-            continue
-        amount, why = _amount(resource, value)
+        amount, why = _amount_of(resource, quantity)
         if why:
-            doubts.append(Doubt(f"status.{name}[{resource}]", f"{str(quantity)!r} {why}"))
-        amounts[resource] = amount
+            doubts.append(Doubt(f"status.{name}[{resource}]", why))
+        if amount is not None:
+            amounts[resource] = amount
     if not amounts.get(PODS):
         doubts.append(Doubt(f"status.{name}[{PODS}]", "is absent or 0: no pod can be placed on this node"))
     return amounts
+
+
+@lru_cache(maxsize=65536, typed=True)
+def _amount_of(resource: str, quantity: str | int | float) -> tuple[int | None, str]:
+    """A quantity as written in the ledger's units, None where it is none, and what is wrong with it. Remembered: nodes
+    of one kind have the same ones."""
+    try:
+        value = parse(quantity)
+    except QuantityError as error:
+        return None, f"{error}; counted as 0"
+    amount, why = _amount(resource, value)
+    return amount, f"{str(quantity)!r} {why}" if why else ""
 
 
 def _amount(resource: str, value: Fraction) -> tuple[int, str]:
