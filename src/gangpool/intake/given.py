@@ -1,6 +1,6 @@
 """The objects of `place -f`: context, nodes and workloads, expanded into pods as their controllers would make them.
 
-Called by `place`, in this order: `replaces` while the pool is read, `enter_context`, `enter_daemons`, `enter_pods`.
+Called by `place`, in this order: `replaces` while the pool is read, `enter_context`, `daemons`, `enter_pods`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gangpool.core.model import NAME_FIELD, Requirement
+from gangpool.core.model import Member
 from gangpool.intake import runtime
 from gangpool.intake.load import NODE, POD, plain, reading
 from gangpool.intake.members import Place
@@ -121,14 +121,15 @@ class Given:
             text = "stands twice in the files given; the last one counts"
             world.note(subject_of(entry.obj), "", DUPLICATE, text)
 
-    def enter_daemons(self, world: World) -> bool:
-        """The pods of DaemonSets, one on each node that would take it, as their controller makes them. False: none."""
-        found = False
+    def daemons(self, world: World) -> list[Member]:
+        """A pod of each DaemonSet as the pool would have it; it is not in the pool."""
+        found = []
         for entry, _, member, pod in self._pods(world):
-            if member.role == DAEMON:
-                found = True
-                with reading(entry.file, entry.obj, member.template_path):
-                    _enter_daemon(world, pod, Place("", owner=subject_of(entry.obj), template=member.template_path))
+            if member.role != DAEMON:
+                continue
+            with reading(entry.file, entry.obj, member.template_path):
+                place = Place("", owner=subject_of(entry.obj), template=member.template_path)
+                found.append(world.template(pod, place, uid_of(place.owner, pod)))
         return found
 
     def enter_pods(self, world: World, now: float) -> None:
@@ -204,20 +205,3 @@ def _typed(pod: Object, specs: dict[int, PodSpec], store: Store) -> Pod:
     made.spec = spec
     made.metadata.namespace = made.metadata.namespace or DEFAULT_NAMESPACE
     return made
-
-
-def _enter_daemon(world: World, pod: Pod, place: Place) -> None:
-    uid = uid_of(place.owner, pod)
-    world.pod(pod, place, uid)
-    template = world.pool.member(uid)
-    if template is None:
-        return
-    world.pod_gone(uid)
-    mask = world.pool.ledger.filter_of(template.shape).mask
-    stem = template.name.rpartition("-")[0] or template.name
-    fitting = [facts.name for i, facts in world.pool.ledger.alive() if mask[i]]
-    for number, node in enumerate(fitting):
-        only = ((Requirement(NAME_FIELD, "In", (node,)),),)
-        shape = replace(template.shape, held_to=(*template.shape.held_to, only))
-        member = replace(template, uid=f"{uid}@{node}", name=f"{stem}-{number}", rank=number, shape=shape)
-        world.pool.set_member(member)

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gangpool.core.cards import indexes_of
 from gangpool.core.cycle import Cycle
-from gangpool.core.model import CARD, HOSTNAME, Plan, Reason, Seat, Wait
+from gangpool.core.model import CARD, HOSTNAME, Member, Plan, Reason, Seat, Wait
 from gangpool.core.topology import Tree
 from gangpool.intake import answer
 from gangpool.intake.config import Config
+from gangpool.intake.daemons import book
 from gangpool.intake.given import Given
 from gangpool.intake.load import PoolItem, load
 from gangpool.intake.world import World
@@ -36,8 +37,8 @@ def place(
     before = free_cards(world)
     planner = Planner(Cycle(world.pool), clock)
     planner.run()
-    if given.enter_daemons(world):
-        planner.run()
+    for daemon in given.daemons(world):
+        planner.book(world, daemon)
     given.enter_pods(world, now)
     planner.run()
     return _answer(world, planner, before, given.files)
@@ -56,6 +57,12 @@ class Planner:
         """Plan everything that waits."""
         started = self._clock()
         self.plans.append(self._cycle.run())
+        self.took_s += self._clock() - started
+
+    def book(self, world: World, daemon: Member) -> None:
+        """Seat the pods of a DaemonSet."""
+        started = self._clock()
+        self.plans.append(Plan(tuple(book(world.pool, self._cycle, daemon)), ()))
         self.took_s += self._clock() - started
 
 

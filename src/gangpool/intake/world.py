@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from gangpool.core.model import Member
 from gangpool.core.pool import Pool
 from gangpool.intake import context, fabric, members, priority, references, runtime, volumes
 from gangpool.intake.config import Config
@@ -113,6 +114,11 @@ class World:
         if self.groups.put(member, has_own_rank=place is None or place.gang is None):
             return
         self.pool.set_member(member)
+
+    def template(self, pod: Pod, place: Place, uid: str) -> Member:
+        """A pod of a manifest as a member that is not in the pool. Raises ObjectError."""
+        self._doubts(pod, place)
+        return members.member_of(pod, uid, True, place, self.store)
 
     def pod_gone(self, uid: str) -> None:
         """A pod is deleted or has finished."""
