@@ -12,6 +12,7 @@ import numpy as np
 from gangpool.core.ledger import Claim, Ledger
 from gangpool.core.match import matches, node_matches, untolerated
 from gangpool.core.model import CARD, NAME_FIELD, Member, NodeFacts, Requirement, Selector, Shape, Term
+from gangpool.core.ranking import rank
 from gangpool.core.tally import Tally
 from gangpool.core.terms import TERMINATING, Counter
 from gangpool.core.topology import Tree
@@ -103,6 +104,7 @@ def tally_faults(ledger: Ledger, tally: Tally, trees: Iterable[Tree]) -> Iterato
         if vec.view[: ledger.n_slots].tolist() != expected or vec.view[ledger.n_slots :].any():
             yield f"{what} of kind {tally.kind.number}: {vec.view[: ledger.n_slots].tolist()}, not {expected}"
     for tree in trees:
+        yield from rank_faults(tally, tree)
         sums = tally.sums(tree)
         for level in range(tree.depth + 1):
             for what, found, values in (("room", sums.room, fit), ("broken", sums.broken, twin)):
@@ -110,6 +112,19 @@ def tally_faults(ledger: Ledger, tally: Tally, trees: Iterable[Tree]) -> Iterato
                 expected = [int(np.array(values, dtype=np.int64)[index].sum()) for index in nodes]
                 if found[level].view.tolist() != expected:
                     yield f"{what} of kind {tally.kind.number} at level {level}: {found[level].view}, not {expected}"
+
+
+def rank_faults(tally: Tally, tree: Tree) -> Iterator[str]:
+    """Differences of the ranks that a tally (after `sync`) keeps for some sizes of gangs."""
+    fit, twin = tally.fit.view, tally.twin.view
+    for n, ranking in tally.sums(tree).rankings.items():
+        for domain in range(len(tree.names[-1])):
+            nodes = tree.nodes(tree.depth, domain)
+            broken = twin[nodes]
+            one, two = int((broken >= n).sum()), int((2 * broken >= n).sum())
+            expected = rank(n, int(broken.sum()), int(fit[nodes].sum()), one, two)
+            if ranking.of.at[domain] != expected:
+                yield f"rank of {tree.name(tree.depth, domain)} for {n} of kind {tally.kind.number}"
 
 
 def _is_broken(ledger: Ledger, i: int) -> bool:

@@ -53,3 +53,11 @@ def test_counting_leaves_no_claims() -> None:
     plan(pool)
     assert [list(vec.at) for vec in pool.ledger.free.values()] == before
     assert list(pool.faults()) == []
+
+
+def test_the_roomiest_value_is_not_always_the_one_that_takes_most() -> None:
+    """Together in a zone, apart by rack: zone a has more room, zone b more racks."""
+    what = shape(affinity=(term(ZONE, "app=g"),), anti_affinity=(term(RACK, "app=g"),))
+    pool = pool_of("a/a1: n1=8\na/a2: n2=8\nb/b1: n3=1\nb/b2: n4=1\nb/b3: n5=1")
+    submit(pool, "g", 4, what, labels="app=g")
+    assert only_wait(plan(pool)).reason.numbers["best"] == 3

@@ -207,6 +207,11 @@ def test_the_role_that_has_no_place_is_named() -> None:
     )
 
 
+def test_a_gang_of_one_role_names_none() -> None:
+    reason = why(roles_pool("a/a1: n1=1", ("w", 2, shape(1))))
+    assert reason.message == "1 of 2 members fit in the pool; nvidia.com/gpu asked 1, best 1"
+
+
 def test_running_members_above_one_roles_minimum_do_not_make_up_for_another() -> None:
     """1. Five workers run, the gang's minimum is three. 2. Its only master is lost and has no place. 3. The reason
     must not say that three of three fit."""

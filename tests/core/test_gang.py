@@ -97,6 +97,15 @@ def test_lost_members_return_to_their_neighbours(lost: dict[int, str], free: str
     assert seated(pool) == expected
 
 
+def test_a_neighbour_outside_a_level_still_counts_at_the_wider_one() -> None:
+    """The rack of its neighbour is not known, the zone is."""
+    pool = pool_of("a/a1: n1=1\nb/-: n2=1-1\nb/b1: n3=8")
+    pool.set_gang(Gang("ml/g", 2))
+    pool.set_member(member("g-0", shape(0), "ml/g", node="n2"))
+    pool.set_member(member("g-1", gang="ml/g", rank=1))
+    assert seated(pool) == {"g-1": "n3"}
+
+
 def test_members_near_one_that_is_outside_the_gangs_domain_wait_for_room_in_it() -> None:
     pool = pool_of("a/a1: n1=2\nb/b1: n2=8")
     pool.set_gang(Gang("ml/g", 4, required=level(RACK)))

@@ -166,3 +166,13 @@ def test_a_lost_worker_waits_for_its_role_s_domain(coupled: bool) -> None:
     pool.set_member(replace(members("ml/g", 1, role="m")[0], node="n3"))
     reason = only_wait(plan(pool)).reason
     assert (reason.code, reason.numbers["best"], reason.best_domain) == ("cannot-fit", 2, "a/a1")
+
+
+def test_large_gangs_of_coupled_members_sit_in_blocks_without_a_search() -> None:
+    """Blocks of four in racks, even over zones; 600 states of a search would not see the end of it."""
+    pool = pool_of("\n".join(f"{'ab'[k % 2]}/r{k}: n{k}=6" for k in range(40)))
+    even = shape(spread=(spread(ZONE, "app=x", 4),))
+    submit(pool, "g", 100, even, labels="app=x", blocks=blocks(4))
+    placed = by_rank(seated(pool)).split()
+    assert len(placed) == 100
+    assert all(len(set(placed[k : k + 4])) == 1 for k in range(0, 100, 4))
