@@ -77,6 +77,7 @@ class Columns:
         self.nodes: list[NodeFacts | None] = []
         self.taint_sets: list[tuple[Taint, ...]] = [()]
         self._taint_ids: dict[tuple[Taint, ...], int] = {(): 0}
+        self._has_soft_taints = False
         self._taints = Vec(capacity)
         self._alive = np.zeros(capacity, dtype=np.bool_)
         self._columns: dict[str, Column] = {}
@@ -94,6 +95,7 @@ class Columns:
         if taints not in self._taint_ids:
             self._taint_ids[taints] = len(self.taint_sets)
             self.taint_sets.append(taints)
+            self._has_soft_taints |= any(taint.effect == "PreferNoSchedule" for taint in taints)
         self._taints.at[i] = self._taint_ids[taints]
         for column in self._columns.values():
             column.put(i, facts)
@@ -178,7 +180,7 @@ class Columns:
 
     def has_soft_taints(self) -> bool:
         """Some taint set that a node has or had holds a PreferNoSchedule taint."""
-        return any(taint.effect == "PreferNoSchedule" for taints in self.taint_sets for taint in taints)
+        return self._has_soft_taints
 
     def taint_ids(self) -> Ints:
         """Per slot the number of its taint set in `taint_sets`."""

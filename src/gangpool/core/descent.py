@@ -15,6 +15,7 @@ from gangpool.core.vec import Bools, Ints
 
 BULK = 64
 """Above so many children or nodes numpy sorts, below Python does."""
+MOST = np.iinfo(np.int64).max
 
 
 class Spot(Struct, frozen=True):
@@ -90,6 +91,9 @@ def share(rooms: list[int], n: int) -> list[tuple[int, int]]:
 
 def share_many(rooms: Ints, n: int) -> tuple[Ints, Ints]:
     """`share` for long vectors: (positions, members). O(children log children)."""
+    if rooms.max() >= n:  # most gangs are small: one holds them all, nothing has to be sorted
+        position = np.where(rooms >= n, rooms, MOST).argmin()
+        return np.array([position], dtype=np.int64), np.array([n], dtype=np.int64)
     order = np.argsort(-rooms, kind="stable")
     ordered = rooms[order]
     reached = ordered.cumsum()

@@ -43,7 +43,7 @@ class Planner:
         self.search = Search(ledger, self.tallies)
 
     def room(self, kind: Kind, tree: Tree, own: frozenset[Match] = frozenset()) -> Room:
-        return room(self.ledger, tree, self.tallies.of(kind), own)
+        return room(self.ledger, tree, self.tallies.of(kind), own, kind)
 
     def most(self, kind: Kind, beside: Iterable[Kind], ask: Ask) -> int:
         """How many members of a kind one domain of the ask's limit holds at most, beside members of these kinds."""

@@ -73,7 +73,7 @@ def needs_of(pool: Pool, unit: Unit) -> Needs | Reason:
         return depths
     free = sorted(free_of(unit.waiting.values()), key=by_rank(gang))
     chosen, left = choose(unit, gang, free)
-    pin = pin_of(pool, unit.seated.values(), depths.tree, depths.required)
+    pin = pin_of(pool, unit.seated.values(), depths.tree, depths.required) if unit.seated else ROOT
     batches = batches_of(pool, chosen, depths, unit) if chosen else []
     return Needs(depths.tree, depths.required, pin, depths, batches, left)
 

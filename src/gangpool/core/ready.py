@@ -58,12 +58,12 @@ def why_not_ready(unit: Unit) -> Reason | None:
     free = free_of(unit.waiting.values())
     lacking = max(0, minimum_of(unit, gang) - len(unit.seated))
     by_role = missing_by_role(unit, gang)
-    have = role_counts(free if by_role else ())
+    have = role_counts(free) if by_role else Counter()
     if len(free) >= max(lacking, 1) and all(have[role] >= n for role, n in by_role.items()):
         return None
     held = [member for member in unit.waiting.values() if not is_free(member)]
     exist = len(unit.seated) + len(unit.waiting)
-    held_by_role = role_counts(held if by_role else ())
+    held_by_role = role_counts(held) if by_role else Counter()
     enough = exist >= gang.minimum and all(have[r] + held_by_role[r] >= n for r, n in by_role.items())
     if held and (enough or exist >= gang.minimum):
         return why_held_back(held, exist)

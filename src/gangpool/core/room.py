@@ -56,10 +56,13 @@ class Room:
         return ranks(n, self.broken_sums(level), self.sums(level), one, two)
 
 
-def room(ledger: Ledger, tree: Tree, tally: Tally, own: frozenset[Match] = frozenset()) -> Room:
-    """The room of a tally's kind over a tree. `own`: counters that the gang's own members will move; rules that
-    they could come to satisfy are left out, which makes the room an upper bound for the gang."""
-    kind = tally.kind
+def room(
+    ledger: Ledger, tree: Tree, tally: Tally, own: frozenset[Match] = frozenset(), kind: Kind | None = None
+) -> Room:
+    """The room of a kind over a tree, by its tally (None: the tally's own kind). `own`: counters that the gang's own
+    members will move; rules that they could come to satisfy are left out, which makes the room an upper bound for the
+    gang."""
+    kind = kind or tally.kind
     if kind.is_plain():
         result = Room(tree, kind, tally.fit.view, tally.twin.view)
         result.tally = tally

@@ -122,13 +122,13 @@ class Search:
         return nodes
 
     def _could_hold(self, ask: Ask, group: Group) -> bool:
-        bound = room(self._ledger, ask.tree, self._tallies.of(group.kind), self._own)
+        bound = room(self._ledger, ask.tree, self._tallies.of(group.kind), self._own, group.kind)
         return int(bound.fit[self._nodes(ask, group)].sum()) >= group.left
 
     def _places(self, ask: Ask, group: Group) -> list[int]:
         """Nodes where the next member of a group may go now, tightest first."""
         tree = ask.tree
-        now = room(self._ledger, tree, self._tallies.of(group.kind))
+        now = room(self._ledger, tree, self._tallies.of(group.kind), kind=group.kind)
         nodes = self._nodes(ask, group)
         nodes = nodes[now.fit[nodes] > 0]
         for level in (group.level, *(level for level, _ in group.ties)):

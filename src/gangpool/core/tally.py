@@ -193,22 +193,35 @@ class Tally:
 
 
 class Tallies:
-    """The tallies in use, least recently used first."""
+    """The tallies in use, least recently used first. Kinds that differ in inter-pod rules only share one: jobs whose
+    members repel each other have a kind each, and mostly few shapes among them."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._tallies: dict[int, Tally] = {}
+        self._same: dict[object, int] = {}
+        self._numbers: dict[int, int] = {}
+
+    def _number(self, kind: Kind) -> int:
+        """The number of the first kind with the same room, rules aside."""
+        found = self._numbers.get(kind.number)
+        if found is None:
+            shape = kind.shape
+            filters = shape.node_selectors, shape.held_to, shape.tolerations, shape.avoid_soft_taints
+            found = self._numbers[kind.number] = self._same.setdefault((shape.requests, *filters), kind.number)
+        return found
 
     def of(self, kind: Kind) -> Tally:
-        """The tally of a kind, up to date."""
-        tally = self._tallies.pop(kind.number, None)
+        """The tally of a kind, up to date; its own `kind` may be another one with the same room, rules aside."""
+        number = self._number(kind)
+        tally = self._tallies.pop(number, None)
         if tally is None:
             tally = Tally(self._ledger, kind)
             if len(self._tallies) >= KEPT:
                 del self._tallies[next(iter(self._tallies))]
         else:
             tally.sync()
-        self._tallies[kind.number] = tally
+        self._tallies[number] = tally
         return tally
 
     def all(self) -> list[Tally]:
