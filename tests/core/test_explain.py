@@ -74,7 +74,7 @@ def test_domains_that_take_nobody_are_not_listed() -> None:
     pool = pool_of("a/a1: n1=0\nb/b1: n2=0")
     submit(pool, "g", 1, required=level(RACK))
     assert why(pool).message == (
-        "0 of 1 members fit in rack a/a1; nvidia.com/gpu asked 1, best 0, the largest node has 0"
+        "0 of 1 members fit in rack a/a1; nvidia.com/gpu asked 1, best 0, no node has any"
     )
 
 
@@ -92,7 +92,7 @@ def test_a_single_pod_reads_what_it_lacks() -> None:
     )
     assert reason.numbers == {"needed": 65, "best": 64, "unit": "cpu"}
     reason = why_single(pool_of(WORLD), shape(1, room={"example.com/x": 2}))
-    assert reason.message.endswith("; example.com/x asked 2, best 0, the largest node has 0")
+    assert reason.message.endswith("; example.com/x asked 2, best 0, no node has any")
 
 
 def test_resources_that_are_free_on_different_nodes() -> None:
@@ -128,7 +128,7 @@ def test_nodes_left_out_with_the_cause_and_count() -> None:
     pool.set_node(node("soft", 0, labels=board, taints=(taint("s:PreferNoSchedule"),), notes=("a card is sick",)))
     reason = why_single(pool, shape(8, node_selectors=(either("board=h100"),)))
     assert reason.message == (
-        "0 of 1 members fit in the pool; nvidia.com/gpu asked 8, best 0, the largest node has 0; nodes left out: "
+        "0 of 1 members fit in the pool; nvidia.com/gpu asked 8, best 0, no node has any; nodes left out: "
         "4 do not match board=h100, 2 cordoned, 1 a card is sick, 1 not ready, 1 unreachable, "
         "1 with taint team=red:NoSchedule"
     )

@@ -200,7 +200,7 @@ def _lacking(planner: Planner, ask: Ask, part: Part, spot: Spot) -> list[int]:
 
 def _shortage(planner: Planner, lacking: list[int], part: Part, usable: Bools) -> tuple[str, dict[str, int | str]]:
     """`; RESOURCE asked X, best Y`: Y is what the best node has free now. The fullest node that has some of it, but
-    takes no member, is named; and what is on no node at all, free or not, says the largest there is."""
+    takes no member, is named; and what is on no node at all, free or not, says the largest there is, or that no node has any."""
     ledger = planner.ledger
     texts: list[str] = []
     numbers: dict[str, int | str] = {}
@@ -215,7 +215,8 @@ def _shortage(planner: Planner, lacking: list[int], part: Part, usable: Bools) -
             text += f" ({facts.name} has {amount_text(name, int(near[at]))})"
         largest = int(np.where(usable, ledger.total[name].view, 0).max())
         if amount > largest:
-            text += f", the largest node has {amount_text(name, largest)}"
+            has = f"the largest node has {amount_text(name, largest)}" if largest > 0 else "no node has any"
+            text += f", {has}"
         texts.append(text)
         numbers = numbers or unit_numbers(name, amount, best)
     return "".join(texts), numbers
