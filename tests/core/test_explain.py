@@ -73,9 +73,7 @@ def test_domains_that_take_nobody_are_not_listed() -> None:
     assert why(pool).message == "2 of 3 members fit in rack a/a1; nvidia.com/gpu asked 1, best 2"
     pool = pool_of("a/a1: n1=0\nb/b1: n2=0")
     submit(pool, "g", 1, required=level(RACK))
-    assert why(pool).message == (
-        "0 of 1 members fit in rack a/a1; nvidia.com/gpu asked 1, best 0, no node has any"
-    )
+    assert why(pool).message == ("0 of 1 members fit in rack a/a1; nvidia.com/gpu asked 1, best 0, no node has any")
 
 
 def test_a_single_pod_reads_what_it_lacks() -> None:
@@ -284,3 +282,19 @@ def test_what_a_reason_tried_is_undone() -> None:
     Cycle(pool).run()
     assert pool.ledger.resource("nvidia.com/gpu").view.tolist() == before
     assert pool.ledger.journal == []
+
+
+def test_running_members_of_a_block_outside_the_gangs_domain() -> None:
+    """Nodes were labelled anew: most members hold the gang to zone a, the second block began in zone b."""
+    pool = pool_of("a/a1: n1=4\nb/b1: n2=4")
+    pool.set_gang(Gang("ml/g", 0, required=level(ZONE), blocks=(("", Block(2, level(RACK))),)))
+    for rank, where in enumerate(("n1", "n1", "n2")):
+        pool.set_member(member(f"g-{rank}", gang="ml/g", rank=rank, node=where))
+    pool.set_member(member("g-3", gang="ml/g", rank=3))
+    reason = why(pool)
+    assert (reason.code, reason.best_domain) == ("cannot-fit", "a")
+    assert reason.numbers == {"needed": 1, "best": 0, "unit": "members"}
+    assert reason.message == (
+        "0 of 1 members have a place: running members hold the gang to zone a, and the others to rack b/b1, which is "
+        "not inside it"
+    )

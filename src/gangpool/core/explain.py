@@ -13,7 +13,7 @@ import numpy as np
 from gangpool.core.amount import amount_text, unit_numbers
 from gangpool.core.ask import Ask, Part, Refusal, Tie
 from gangpool.core.coupled import fill_coupled, most_coupled, roomiest
-from gangpool.core.descent import Spot, in_blocks
+from gangpool.core.descent import Spot, in_blocks, meet
 from gangpool.core.gang import Planner, above, inner
 from gangpool.core.kind import Kind
 from gangpool.core.match import untolerated
@@ -29,6 +29,9 @@ MOST_DOMAINS = 4
 def reason_for(planner: Planner, refusal: Refusal) -> Reason:
     """The reason of a refusal, by the ledger as it is now."""
     ask = refusal.ask
+    torn = next((part for part in ask.parts if not meet(ask.tree, ask.pin, part.pin)), None)
+    if torn is not None:
+        return _torn(ask, torn)
     mark = planner.ledger.mark()
     if len(ask.parts) == 1 and ask.parts[0].kind.coupled:
         spot, placed, others = most_coupled(planner, ask, *span(ask))
@@ -54,6 +57,18 @@ def reason_for(planner: Planner, refusal: Refusal) -> Reason:
         text = f"no placement found in {refusal.budget} steps, and no proof that there is none; {text}"
         return Reason("not-found", text, {**numbers, "budget": refusal.budget}, best_domain, _next_step(ask, spot))
     return Reason("cannot-fit", text, numbers, best_domain, _next_step(ask, spot))
+
+
+def _torn(ask: Ask, part: Part) -> Reason:
+    """Nodes of running members were labelled anew: the gang's domain and that of the part lie apart."""
+    held, own = domain_text(ask.tree, ask.pin), domain_text(ask.tree, part.pin)
+    best = max(min(ask.running, ask.needed - part.n), 0)
+    text = f"{best} of {ask.needed} members have a place: running members hold the gang to {held}, "
+    text += f"and {'the others' if not part.last_role else f'role {part.last_role}'} to {own}, which is not inside it"
+    numbers: dict[str, int | str] = {"needed": ask.needed, "best": best, "unit": "members"}
+    domain = ask.tree.name(ask.pin.level, ask.pin.domain) if ask.pin.level else None
+    step = "let the members that are outside end or start again, or label their nodes as they were"
+    return Reason("cannot-fit", text, numbers, domain, step)
 
 
 def domain_text(tree: Tree, spot: Spot) -> str:
@@ -200,7 +215,7 @@ def _lacking(planner: Planner, ask: Ask, part: Part, spot: Spot) -> list[int]:
 
 def _shortage(planner: Planner, lacking: list[int], part: Part, usable: Bools) -> tuple[str, dict[str, int | str]]:
     """`; RESOURCE asked X, best Y`: Y is what the best node has free now. The fullest node that has some of it, but
-    takes no member, is named; and what is on no node at all, free or not, says the largest there is, or that no node has any."""
+    takes no member, is named; and what is on no node at all, free or not, says the largest there is, if any."""
     ledger = planner.ledger
     texts: list[str] = []
     numbers: dict[str, int | str] = {}
