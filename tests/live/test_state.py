@@ -32,7 +32,7 @@ async def test_form_of_the_contract() -> None:
         follower.pod_reflector.n_lists = 2
         state = json.loads(msgspec.json.encode(state_of(follower)))
         assert state["schema"] == "gangpool.io/state/v1"
-        assert list(state) == ["schema", "synced", "lists", "pods", "nodes"]
+        assert list(state) == ["schema", "synced", "lists", "pods", "nodes", "pending"]
         assert state["synced"] is False
         assert state["lists"]["pods"] == 2
         assert state["lists"]["podgroups.scheduling.volcano.sh"] == 0

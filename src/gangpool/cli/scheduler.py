@@ -67,7 +67,7 @@ async def run(request: Request) -> None:
         int(port),
         ready=lambda: scheduler.is_ready,
         metrics=lambda: text_of(scheduler),
-        routes={"/state": lambda: state_of(scheduler.follower)},
+        routes={"/state": lambda: state_of(scheduler.follower, scheduler.waits)},
     )
     await server.start()
     try:

@@ -80,7 +80,7 @@ def _answer(world: World, planner: Planner, before: int, files: Mapping[str, str
         schema=answer.PLACE_SCHEMA,
         pool=answer.PoolEntry(len(nodes), cards, before, free_cards(world)),
         placed=tuple(_placed(world, tree, seat) for seat in in_gang_order(planner.plans)),
-        pending=_pending(planner.plans[-1].waits),
+        pending=pending_of(planner.plans[-1].waits),
         warnings=tuple(
             answer.WarningEntry(files.get(note.object, ""), note.object, note.field, note.code, note.message)
             for note in world.notes
@@ -114,7 +114,7 @@ def _placed(world: World, tree: Tree, seat: Seat) -> answer.PlacedEntry:
     )
 
 
-def _pending(waits: Iterable[Wait]) -> tuple[answer.PendingEntry, ...]:
+def pending_of(waits: Iterable[Wait]) -> tuple[answer.PendingEntry, ...]:
     """One entry per gang; single pods of a namespace that wait for the same reason share one."""
     found: dict[tuple[str, str, str], tuple[list[str], Reason]] = {}
     for wait in waits:

@@ -71,7 +71,8 @@ _versioned = msgspec.json.Decoder(_Versioned)
 
 
 class Reflector(Generic[T]):
-    """Follows one resource. `path`: its list; `decode`: from the JSON of one object. `n_lists` counts full lists."""
+    """Follows one resource. `path`: its list; `decode`: from the JSON of one object. `n_lists` counts full lists,
+    `n_events` lines of watches."""
 
     labels = ""
     """Label selector; set before `run` to follow only what it selects."""
@@ -90,6 +91,7 @@ class Reflector(Generic[T]):
         self.is_absent = False
         self.n_lists = 0
         self.n_watches = 0
+        self.n_events = 0
         self.n_gaps = 0
 
     async def again(self) -> None:
@@ -204,6 +206,7 @@ class Reflector(Generic[T]):
         return n_lines > 0 or time.monotonic() - started >= SHORT_S
 
     def _take(self, line: bytes) -> None:
+        self.n_events += 1
         try:
             event = _event.decode(line)
             head = _versioned.decode(event.object)

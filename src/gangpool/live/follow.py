@@ -74,6 +74,10 @@ class Follower:
         """Every kind has been listed once, or is not served."""
         await asyncio.gather(*(reflector.synced.wait() for reflector in self.reflectors.values()))
 
+    def n_events(self) -> int:
+        """Events of all watches that have come in so far."""
+        return sum(reflector.n_events for reflector in self.reflectors.values())
+
     def touch(self) -> None:
         """Something has changed: plan again."""
         self.changed.set()

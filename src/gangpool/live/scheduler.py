@@ -7,6 +7,7 @@ objects: a restart begins with a list and finds the same state.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections import defaultdict
@@ -15,21 +16,20 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gangpool.core.cycle import Cycle
-from gangpool.core.model import Plan, Seat
+from gangpool.core.model import Plan, Seat, Wait
 from gangpool.intake.config import Config
 from gangpool.kube.client import ApiError, Client
 from gangpool.kube.lease import RENEW_S, Leadership
 from gangpool.kube.transport import Unreachable
 from gangpool.live.bind import FENCE, Binder, Outcome, body_of
 from gangpool.live.follow import Follower
+from gangpool.live.gather import gathered
 from gangpool.live.report import Reporter
 from gangpool.live.series import Meters
 from gangpool.live.undo import Undo
 
 log = logging.getLogger("gangpool.scheduler")
 
-GATHER_S = 0.005
-"""Events that come together are planned together."""
 FIRST_REST_S = 1.0
 MOST_REST_S = 60.0
 IDLE_S = 1.0
@@ -56,6 +56,8 @@ class Scheduler:
         self.reporter = Reporter(client, self.follower)
         self.undo = Undo(client, self.follower)
         self.rests: dict[str, Rest] = {}
+        self.waits: tuple[Wait, ...] = ()
+        """What the last plan could not seat."""
         self.meters = Meters()
         self._accepted: set[tuple[str, str]] = set()
         self._commits: set[asyncio.Task[None]] = set()
@@ -100,6 +102,7 @@ class Scheduler:
                     await asyncio.sleep(0)
         finally:
             renew.cancel()
+            self.waits = ()
             self.reporter.stop()
 
     async def _renew(self) -> None:
@@ -131,14 +134,9 @@ class Scheduler:
 
     async def _wait(self) -> None:
         """For an event, or for the next clock."""
-        try:
+        with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.follower.changed.wait(), IDLE_S)
-        except TimeoutError:
-            pass
-        else:
-            started = time.monotonic()
-            await asyncio.sleep(GATHER_S)
-            self.meters.lag.observe(max(0.0, time.monotonic() - started - GATHER_S))
+        self.meters.lag.observe(await gathered(self.follower.n_events))
         self.follower.changed.clear()
 
     # ---- one plan
@@ -151,6 +149,7 @@ class Scheduler:
         plan = self.cycle.run(resting)
         self.meters.plan.observe(time.monotonic() - now)
         self.meters.n_seats += len(plan.seats)
+        self.waits = plan.waits
         self._commit(plan)
         self.reporter.waits(plan.waits, {key: self.rests[key].text for key in resting})
         self.undo.look(now, self.leadership.identity)

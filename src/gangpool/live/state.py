@@ -5,9 +5,14 @@ For support and tests: what it shows is what the next plan will go by, seats tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from gangpool.core.amount import amount_text
+from gangpool.core.model import Wait
+from gangpool.intake.answer import PendingEntry
+from gangpool.intake.place import pending_of
 from gangpool.live.follow import Follower
 from gangpool.objects.state import is_terminal
 
@@ -32,16 +37,18 @@ class NodeState(Struct, frozen=True):
 
 
 class State(Struct, frozen=True):
-    """`synced`: every kind has been listed. `lists`: full lists per resource since the start."""
+    """`synced`: every kind has been listed. `lists`: full lists per resource since the start. `pending`: what the last
+    plan could not seat, as `place` says it; empty while another replica leads."""
 
     schema: str
     synced: bool
     lists: dict[str, int]
     pods: list[PodState]
     nodes: list[NodeState]
+    pending: list[PendingEntry] = []
 
 
-def state_of(follower: Follower) -> State:
+def state_of(follower: Follower, waits: Sequence[Wait] = ()) -> State:
     """The picture, sorted by name. O(pods + nodes)."""
     reflectors = follower.reflectors
     lists: dict[str, int] = {}
@@ -54,6 +61,7 @@ def state_of(follower: Follower) -> State:
         lists,
         _pods(follower),
         _nodes(follower),
+        list(pending_of(waits)),
     )
 
 
