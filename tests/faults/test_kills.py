@@ -1,0 +1,42 @@
+"""kill -9 of the leader at random moments of a load of mixed gangs (DESIGN section 4)."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.faults.load import draw
+from tests.faults.stage import Stage
+
+
+async def kills(folder: Path, seed: int, count: int) -> list[str]:
+    """After each kill the process is started anew, as its Deployment would; a second replica waits all the time."""
+    async with Stage(folder, seed) as stage:
+        stage.start("jobs-controller", "jobs")
+        names = ["a0", "b0"]
+        for name in names:
+            stage.start("scheduler", name)
+        await stage.create(draw(stage.rng, "first", 10))
+        for i in range(count):
+            leader = await stage.leader()
+            name = leader.partition("/")[0]
+            n_before = stage.n_binds()
+            creating = asyncio.create_task(stage.create(draw(stage.rng, f"k{i}", 10)))
+            n_more = stage.rng.randint(1, 20)
+            await stage.until(lambda n=n_before + n_more: stage.n_binds() >= n, f"{n_more} binds by {leader}")  # type: ignore[misc]
+            await asyncio.sleep(stage.rng.uniform(0.0, 0.05))
+            stage.replicas[name].kill()
+            stage.start("scheduler", f"{name[0]}{i + 1}")
+            await creating
+            await stage.leader(leader)
+        found = await stage.judged()
+        return [str(violation) for violation in found]
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(400)
+def test_kill_the_leader(tmp_path: Path, seed: int) -> None:
+    """Five times; each time the other replica takes over when the Lease has run out."""
+    assert asyncio.run(kills(tmp_path, seed, 3)) == []
