@@ -13,6 +13,8 @@ from gangpool.core.model import NAME_FIELD, NodeFacts, NodeSelector, Requirement
 from gangpool.core.vec import Bools, Ints, Vec
 
 FilterKey = tuple[tuple[NodeSelector, ...], tuple[Toleration, ...] | None, bool]
+LOG_LIMIT = 100_000
+"""Entries of the log of changed nodes; then filters are made anew."""
 REPLAY_LIMIT = 512
 """Above so many changed nodes a full pass is cheaper than a gather."""
 
@@ -58,15 +60,16 @@ class Column:
 
 
 class Filter:
-    """Which nodes a set of selectors and tolerations lets in; `mask` is kept up by `Columns.sync`."""
+    """Which nodes a set of selectors and tolerations lets in; `mask` is kept up by `Columns`. `version` is of no other
+    mask, also not of a filter with this key that was made anew."""
 
     __slots__ = ("cursor", "key", "mask", "version")
 
-    def __init__(self, key: FilterKey, mask: Bools, cursor: int) -> None:
+    def __init__(self, key: FilterKey, mask: Bools, cursor: int, version: int) -> None:
         self.key = key
         self.mask = mask
         self.cursor = cursor
-        self.version = 0
+        self.version = version
 
 
 class Columns:
@@ -82,6 +85,7 @@ class Columns:
         self._alive = np.zeros(capacity, dtype=np.bool_)
         self._columns: dict[str, Column] = {}
         self._filters: dict[FilterKey, Filter] = {}
+        self._n_masks = 0
         self.log: list[int] = []
         """Slots whose labels or taints changed, in order; filters remember how far they have read."""
 
@@ -99,6 +103,8 @@ class Columns:
         self._taints.at[i] = self._taint_ids[taints]
         for column in self._columns.values():
             column.put(i, facts)
+        if len(self.log) >= LOG_LIMIT:
+            self.sweep()
         self.log.append(i)
 
     def grow(self, capacity: int) -> None:
@@ -133,8 +139,8 @@ class Columns:
         key = (selectors, tolerations, soft_too)
         found = self._filters.get(key)
         if found is None:
-            found = Filter(key, self._evaluate(key, None), len(self.log))
-            self._filters[key] = found
+            mask = self._evaluate(key, None)
+            found = self._filters[key] = Filter(key, mask, len(self.log), self._next_version())
         elif found.cursor != len(self.log):
             self._sync(found)
         return found
@@ -144,15 +150,24 @@ class Columns:
         if len(changed) > REPLAY_LIMIT:
             mask = self._evaluate(found.key, None)
             if not np.array_equal(mask, found.mask):
-                found.version += 1
+                found.version = self._next_version()
             found.mask = mask
         else:
             index = np.array(changed, dtype=np.int64)
             now = self._evaluate(found.key, index)
             if not np.array_equal(found.mask[index], now):
                 found.mask[index] = now
-                found.version += 1
+                found.version = self._next_version()
         found.cursor = len(self.log)
+
+    def _next_version(self) -> int:
+        self._n_masks += 1
+        return self._n_masks
+
+    def sweep(self) -> None:
+        """Forget all filters; those in use are made again, O(nodes) each."""
+        self._filters.clear()
+        self.log.clear()
 
     def _evaluate(self, key: FilterKey, index: np.ndarray[tuple[int], np.dtype[np.int64]] | None) -> Bools:
         """The rule itself, for all slots (index None) or for some. O(requirements) numpy passes."""

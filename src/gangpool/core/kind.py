@@ -6,6 +6,8 @@ Made by the ledger, read by tally, room and the planner.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gangpool.core.columns import Column, Columns
 from gangpool.core.model import CARD, HOSTNAME, Shape, Spread
 from gangpool.core.terms import Carry, Counter, Match, PortUse, Tag, Terms
@@ -90,6 +92,12 @@ class Kind:
             or any(a.self_match for a in self.attracts)
             or any(s.self_match for s in self.spreads)
         )
+
+    def reads(self) -> Iterator[Match]:
+        """The counters that its rules look at."""
+        yield from (match for match, _ in self.repels)
+        yield from (attract.match for attract in self.attracts)
+        yield from (spread.match for spread in self.spreads)
 
     @property
     def clashes(self) -> tuple[PortUse, ...]:

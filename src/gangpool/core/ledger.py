@@ -19,6 +19,10 @@ from gangpool.core.model import CARD, NodeFacts, Pairs, Shape
 from gangpool.core.terms import Match, Tag, Terms
 from gangpool.core.vec import Bools, Ints, Vec
 
+SWEEP_BYTES = 64 << 20
+"""Kinds and counters may weigh so much, or twice what the last sweep left, before the next sweep."""
+KIND_BYTES = 2_000
+"""A kind with its shape, roughly."""
 TOUCHED_LIMIT = 200_000
 """The log of touched nodes is cut at this length; tallies that had not read it are built anew."""
 
@@ -56,11 +60,14 @@ class Ledger:
         """How many entries of the log were dropped: position p of the log is `touched[p - cut]`."""
         self._looked = 0
         self.journal: list[tuple[int, Kind, int] | tuple[Ints, Kind, Ints]] = []
-        self._kinds: list[Kind] = []
         self._kind_of: dict[tuple[Shape, tuple[Match, ...]], Kind] = {}
         self._kind_at: dict[tuple[int, tuple[Match, ...]], Kind] = {}
         """The same by the id of the interned shape."""
         self._shapes: dict[Shape, Shape] = {}
+        self._n_kinds = 0
+        """Kinds made so far: their numbers are never used again."""
+        self._left = 0
+        """Weight of what the last sweep left, in bytes."""
         self.version = 0
         """Moves with every change of nodes, claims or rules that outlasts a trial."""
         self.grow_version = 0
@@ -154,7 +161,8 @@ class Ledger:
     # ---- kinds
 
     def kind(self, shape: Shape, namespace: str, labels: Pairs) -> tuple[Kind, Tag]:
-        """The kind of members with this shape in this namespace with these labels, and their tag."""
+        """The kind of members with this shape in this namespace with these labels, and their tag. Not inside a trial
+        when the shape is new: a selector that is new counts the registered claims only."""
         tag = self.terms.tag(namespace, labels)
         # Interned shapes are kept, so their ids are theirs alone; hashing a shape costs more than all else here.
         found = self._kind_at.get((id(shape), tag.matches))
@@ -164,10 +172,7 @@ class Ledger:
             key = (shape, tag.matches)
             found = self._kind_of.get(key)
             if found is None:
-                asks = [(self.resource(name), amount) for name, amount in shape.requests]
-                found = Kind(len(self._kinds), shape, asks, tag, self.terms)
-                self._kinds.append(found)
-                self._kind_of[key] = found
+                found = self._make(shape, [(self.resource(name), amount) for name, amount in shape.requests], tag)
             self._kind_at[id(shape), tag.matches] = found
         return found, tag
 
@@ -184,10 +189,12 @@ class Ledger:
         if found is None:
             tag = Tag("", ())
             tag.matches = kind.matches
-            asks = [(self.resource(name), amount) for name, amount in requests]
-            found = Kind(len(self._kinds), shape, asks, tag, self.terms)
-            self._kinds.append(found)
-            self._kind_of[key] = found
+            found = self._make(shape, [(self.resource(name), amount) for name, amount in requests], tag)
+        return found
+
+    def _make(self, shape: Shape, asks: list[tuple[Vec, int]], tag: Tag) -> Kind:
+        found = self._kind_of[shape, tag.matches] = Kind(self._n_kinds, shape, asks, tag, self.terms)
+        self._n_kinds += 1
         return found
 
     def _recount(self, match: Match, tags: set[Tag]) -> None:
@@ -201,13 +208,33 @@ class Ledger:
                 claim.kind = self._rekind(claim)
 
     def _rekind(self, claim: Claim) -> Kind:
-        key = (claim.kind.shape, claim.tag.matches)
-        found = self._kind_of.get(key)
-        if found is None:
-            found = Kind(len(self._kinds), claim.kind.shape, claim.kind.asks, claim.tag, self.terms)
-            self._kinds.append(found)
-            self._kind_of[key] = found
-        return found
+        found = self._kind_of.get((claim.kind.shape, claim.tag.matches))
+        return self._make(claim.kind.shape, claim.kind.asks, claim.tag) if found is None else found
+
+    @property
+    def weight(self) -> int:
+        """What kinds and counters take, in bytes, roughly."""
+        return KIND_BYTES * len(self._kind_of) + 8 * self.capacity * self.terms.n_counters
+
+    def sweep(self, *, if_due: bool = False) -> None:
+        """Forget kinds, selectors, filters and tags that no claim needs: every job may bring its own, and a process
+        that lives must not keep them. Those of waiting members come again when they are planned. O(claims + kinds)."""
+        if if_due and self.weight < max(SWEEP_BYTES, 2 * self._left):
+            return
+        assert not self.journal
+        kinds = {claim.kind for claim in self.claims.values()}
+        read = {match for kind in kinds for match in kind.reads()}
+        changed = self.terms.sweep(read, {counter for kind in kinds for counter in kind.moves})
+        if changed:
+            for claim in self.claims.values():
+                if claim.tag in changed:
+                    claim.kind = self._rekind(claim)
+            kinds = {claim.kind for claim in self.claims.values()}
+        self._kind_of = {(kind.shape, kind.matches): kind for kind in kinds}
+        self._kind_at.clear()
+        self._shapes = {kind.shape: kind.shape for kind in kinds}
+        self.columns.sweep()
+        self._left = self.weight
 
     def set_namespace(self, name: str, labels: dict[str, str] | None) -> None:
         """Labels of a namespace: selectors that ask for them count anew. O(claims) when something changes."""

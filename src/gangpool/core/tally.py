@@ -19,7 +19,9 @@ from gangpool.core.vec import Bools, Ints, Vec
 SCALAR_LIMIT = 24
 """Up to so many touched nodes Python is quicker than numpy (between 4 and 48 it makes no difference)."""
 KEPT = 2_000
-"""Tallies kept; the least recently used is dropped."""
+"""Tallies kept at most; the least recently used is dropped."""
+KEPT_BYTES = 256 << 20
+"""Memory for the tallies kept, by their two columns; at least a hundred are kept."""
 RANKINGS_KEPT = 4
 """Sizes of gangs for which the order of domains is kept, per tally and tree."""
 
@@ -206,6 +208,9 @@ class Tallies:
         """The number of the first kind with the same room, rules aside."""
         found = self._numbers.get(kind.number)
         if found is None:
+            if len(self._numbers) >= 4 * KEPT:  # most of these kinds are gone
+                self._numbers.clear()
+                self._same = {room: number for room, number in self._same.items() if number in self._tallies}
             shape = kind.shape
             filters = shape.node_selectors, shape.held_to, shape.tolerations, shape.avoid_soft_taints
             found = self._numbers[kind.number] = self._same.setdefault((shape.requests, *filters), kind.number)
@@ -217,7 +222,7 @@ class Tallies:
         tally = self._tallies.pop(number, None)
         if tally is None:
             tally = Tally(self._ledger, kind)
-            if len(self._tallies) >= KEPT:
+            while len(self._tallies) >= max(100, min(KEPT, KEPT_BYTES // (16 * self._ledger.capacity))):
                 del self._tallies[next(iter(self._tallies))]
         else:
             tally.sync()

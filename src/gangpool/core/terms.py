@@ -7,7 +7,7 @@ kinds that have rules. Called by `kind` and `room`; the ledger moves the counter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 
 import numpy as np
 from msgspec import Struct
@@ -122,15 +122,14 @@ class Terms:
         self._matches_of_any: list[Match] = []
         """Selectors without such a requirement: every tag is compared with them."""
         self.namespaces: dict[str, dict[str, str]] = {}
+        self.n_matches = 0
+        """Selectors interned so far: kinds made before the last one may lack its counter."""
+        self.n_counters = 0
+        """Counters there are."""
 
     def grow(self, capacity: int) -> None:
         for counter in self.counters():
             counter.of.grow(capacity)
-
-    @property
-    def n_matches(self) -> int:
-        """Moves when a selector is interned: kinds made before may lack its counter."""
-        return len(self._matches)
 
     def counters(self) -> Iterable[Counter]:
         yield from self._matches.values()
@@ -164,6 +163,37 @@ class Terms:
                 if not tags:
                     self._tags_with.pop(pair, None)
 
+    def sweep(self, read: Container[Match], moved: Container[Counter]) -> set[Tag]:
+        """Keep the selectors that are read, and the rules and host ports whose counters are moved; forget all others,
+        and tags without a claim. Returns the tags that lost a counter. O(tags + counters)."""
+        self._matches = {key: match for key, match in self._matches.items() if match in read}
+        self._matches_of_any = [match for match in self._matches_of_any if match in read]
+        self._matches_by = {
+            pair: kept for pair, them in self._matches_by.items() if (kept := [m for m in them if m in read])
+        }
+        self.asked = {requirement.key for selector, _, _ in self._matches for requirement in selector or ()}
+        self._carries = {term: carry for term, carry in self._carries.items() if carry in moved}
+        for match in self._matches.values():
+            match.carries = [carry for carry in match.carries if carry in moved]
+        for port, uses in list(self._ports.items()):
+            self._ports[port] = {address: use for address, use in uses.items() if use in moved}
+            if not self._ports[port]:
+                del self._ports[port]
+        self.n_counters = sum(1 for _ in self.counters())
+        changed = set()
+        for tag in list(self._all_tags()):
+            if not tag.n_claims:
+                self.forget(tag)
+            elif not all(match in read for match in tag.matches):
+                tag.matches = tuple(match for match in tag.matches if match in read)
+                changed.add(tag)
+        self._tags = {namespace: tags for namespace, tags in self._tags.items() if tags}
+        self._leads.clear()
+        self._tags_with.clear()
+        for key, _ in self._matches_by:
+            self._lead(key)
+        return changed
+
     def matches_of(self, namespace: str, labels: Pairs) -> tuple[Match, ...]:
         """The selectors that match these labels, in the order in which they were interned."""
         if not self._matches:
@@ -183,7 +213,9 @@ class Terms:
         """The counter of a selector; members already there are counted once, O(tags that it may match, claims)."""
         found = self._matches.get(key)
         if found is None:
-            found = self._matches[key] = Match(self._columns.capacity, key, len(self._matches))
+            found = self._matches[key] = Match(self._columns.capacity, key, self.n_matches)
+            self.n_matches += 1
+            self.n_counters += 1
             self.asked.update(requirement.key for requirement in key[0] or ())
             pairs = leading_pairs(key[0])
             if pairs is None:
@@ -236,6 +268,7 @@ class Terms:
         if carry is None:
             carry = self._carries[term] = Carry(self._columns.capacity, column)
             match.carries.append(carry)
+            self.n_counters += 1
         return match, column, carry
 
     def spread(self, selector: Selector, namespace: str) -> Match:
@@ -251,6 +284,7 @@ class Terms:
             uses = self._ports.setdefault((protocol, port), {})
             if address not in uses:
                 uses[address] = PortUse(self._columns.capacity, address)
+                self.n_counters += 1
             own.append(uses[address])
         return tuple(own)
 
