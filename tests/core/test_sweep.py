@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gangpool.core import ledger as ledger_module
@@ -52,7 +54,7 @@ def test_what_ended_jobs_brought_is_forgotten() -> None:
     pool = pool_of("a/a1: n1=8 n2=8\nb/b1: n3=8")
     for number in range(30):
         name = f"g{number}"
-        rules = {
+        rules: dict[str, Any] = {
             "anti_affinity": (term(HOSTNAME, f"app={name}"),),
             "spread": (spread(RACK, f"app={name}"),),
             "host_ports": (("", "TCP", 20_000 + number),),

@@ -21,7 +21,7 @@ SCALAR_LIMIT = 24
 KEPT = 2_000
 """Tallies kept at most; the least recently used is dropped."""
 KEPT_BYTES = 256 << 20
-"""Memory for the tallies kept, by their two columns; at least a hundred are kept."""
+"""Memory for the tallies kept, by their two columns; a hundred may always stay."""
 RANKINGS_KEPT = 4
 """Sizes of gangs for which the order of domains is kept, per tally and tree."""
 
@@ -222,7 +222,7 @@ class Tallies:
         tally = self._tallies.pop(number, None)
         if tally is None:
             tally = Tally(self._ledger, kind)
-            while len(self._tallies) >= max(100, min(KEPT, KEPT_BYTES // (16 * self._ledger.capacity))):
+            while len(self._tallies) >= min(KEPT, max(100, KEPT_BYTES // (16 * self._ledger.capacity))):
                 del self._tallies[next(iter(self._tallies))]
         else:
             tally.sync()
