@@ -20,7 +20,7 @@ from gangpool.intake.members import BY_ITSELF, Place
 from gangpool.intake.store import Object, Store, kind_of, name_of
 from gangpool.objects.node import Node, facts
 from gangpool.objects.pod import Pod
-from gangpool.objects.state import holds, is_terminal
+from gangpool.objects.state import holds, is_leaving, is_terminal
 from gangpool.workloads import fields
 from gangpool.workloads.base import Finding, GangOf
 
@@ -101,7 +101,7 @@ class World:
         uid = uid or pod.metadata.uid or f"{pod.metadata.namespace}/{pod.metadata.name}"
         ours = place is not None or pod.spec.schedulerName in self._ours
         is_placed = holds(pod)
-        if is_terminal(pod) or not (ours or is_placed):
+        if is_terminal(pod) or is_leaving(pod) or not (ours or is_placed):
             self.pod_gone(uid)
             return
         said = (self.groups.place_of(pod, place or BY_ITSELF) if ours else None) or BY_ITSELF

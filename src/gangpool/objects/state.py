@@ -21,6 +21,11 @@ def is_terminating(pod: Pod) -> bool:
     return pod.metadata.deletionTimestamp is not None
 
 
+def is_leaving(pod: Pod) -> bool:
+    """Deletion was asked for before it got a node: the API server lets nobody bind it any more."""
+    return is_terminating(pod) and not pod.spec.nodeName
+
+
 def is_gated(pod: Pod) -> bool:
     """Scheduling gates are left: nobody may place it, and it holds nothing."""
     return bool(pod.spec.schedulingGates)
