@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from gangpool.core.model import Reason
 from gangpool.live import writes
 from gangpool.live.writes import Happening, Subject
 from tests.live.stage import pod_of
@@ -17,11 +16,6 @@ FAILED = Happening("Warning", "FailedScheduling", "cannot-fit", "cannot-fit: no 
 
 def scheduled(status: str, reason: str = "Unschedulable", message: str = "x: y") -> list[dict[str, Any]]:
     return [{"type": "PodScheduled", "status": status, "reason": reason, "message": message}]
-
-
-def test_text_has_code_numbers_and_next_step() -> None:
-    assert writes.text_of(Reason("gated", "2 of 4", next_step="wait")) == "gated: 2 of 4; wait"
-    assert writes.text_of(Reason("gated", "2 of 4")) == "gated: 2 of 4"
 
 
 def test_first_condition_has_its_time_and_the_pods_uid() -> None:
@@ -71,12 +65,6 @@ def test_pod_whose_gates_went_gets_the_other_reason() -> None:
     write = writes.condition(pod, "gated: x", 60.0)
     assert write is not None
     assert write.body["status"]["conditions"][0]["reason"] == "Unschedulable"
-
-
-def test_said_on_reads_what_waits() -> None:
-    assert writes.said_on(pod_of("a")) == ""
-    assert writes.said_on(pod_of("a", conditions=scheduled("False"))) == "x: y"
-    assert writes.said_on(pod_of("a", conditions=scheduled("True"))) == ""
 
 
 def test_new_event() -> None:

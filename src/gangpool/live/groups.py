@@ -11,8 +11,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from gangpool.intake.said import code_of
 from gangpool.kube.client import MERGE_PATCH, STRATEGIC_PATCH
-from gangpool.live.writes import Write, code_of, stamp
+from gangpool.live.writes import Write, stamp
 from gangpool.workloads import coscheduling, native, volcano_group
 from gangpool.workloads.base import Object
 

@@ -14,9 +14,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from gangpool.core.model import Member, Reason, Seat, Wait
+from gangpool.core.model import Member, Seat, Wait
 from gangpool.core.pool import Unit
 from gangpool.core.ready import minimum_of
+from gangpool.intake.said import code_of, refused, said_on, text_of
 from gangpool.intake.world import World
 from gangpool.live import groups, writes
 from gangpool.live.writes import Happening, Subject, Write
@@ -38,7 +39,6 @@ EVENTS_MOST = 20_000
 """Event objects whose count is remembered; one that is forgotten is found again by a conflict."""
 MOOT_MOST = 200
 """Queued notices that turn out to be said already are skipped, so many at a time, then the loop gets its turn."""
-REFUSED_MOST = 400
 
 
 class Unsaid(Struct, frozen=True, gc=False):
@@ -91,13 +91,13 @@ class Notices:
         for wait in waits:
             key = wait.gang or f"pod:{wait.members[0].uid}"
             heard.add(key)
-            self._hear(now, key, wait.members, writes.text_of(wait.reason))
+            self._hear(now, key, wait.members, text_of(wait.reason))
         for key, refusal in resting.items():
             unit = self._world.pool.units.get(key)
             if unit is not None and unit.waiting:
                 heard.add(key)
                 members = tuple(sorted(unit.waiting.values(), key=lambda m: (m.rank, m.name)))
-                self._hear(now, key, members, writes.text_of(refused(refusal)))
+                self._hear(now, key, members, text_of(refused(refusal)))
         for key in self._said.keys() - heard:
             if not any(self._is_coming(member.uid) for member in self._said[key].members):
                 del self._said[key]
@@ -110,8 +110,8 @@ class Notices:
         if said is None:
             said = self._said[key] = self._first(now, key, members, text)
         if text != said.text:
-            if writes.code_of(text) != writes.code_of(said.text):
-                self.refusals[writes.code_of(text)] += 1
+            if code_of(text) != code_of(said.text):
+                self.refusals[code_of(text)] += 1
             said.text, said.text_since = text, now
         if members != said.members:
             said.members = members
@@ -129,11 +129,11 @@ class Notices:
 
     def _first(self, now: float, key: str, members: tuple[Member, ...], text: str) -> Said:
         """A unit that was not heard of: what its first pod says already was said by us, before a restart."""
-        self.refusals[writes.code_of(text)] += 1
+        self.refusals[code_of(text)] += 1
         said = Said(key, members, text, now, now)
         pod = self._pods.get(members[0].uid)
-        before = writes.said_on(pod) if pod is not None else ""
-        if writes.code_of(before):
+        before = said_on(pod) if pod is not None else ""
+        if code_of(before):
             said.published = said.event_text = before
             self._queue_conditions(said)
             if not key.startswith("pod:"):
@@ -143,7 +143,7 @@ class Notices:
     def _is_due(self, said: Said, now: float) -> bool:
         if not said.published:
             return said.key.startswith("pod:") or now - said.since >= HOLD_S
-        if writes.code_of(said.text) != writes.code_of(said.published):
+        if code_of(said.text) != code_of(said.published):
             return now - said.published_at >= HOLD_S
         return now - said.text_since >= STABLE_S
 
@@ -188,7 +188,7 @@ class Notices:
 
     def waiting(self) -> list[tuple[str, tuple[Member, ...]]]:
         """(code, members) of each unit that waits."""
-        return [(writes.code_of(said.text), said.members) for said in self._said.values()]
+        return [(code_of(said.text), said.members) for said in self._said.values()]
 
     def next(self, wall: float) -> Given | None:
         """The next write; None when there is none for now (see `n_queued`: there may be more to look through)."""
@@ -265,7 +265,7 @@ class Notices:
         pod = self._pods.get(said.members[0].uid) if said is not None else None
         if said is None or pod is None:
             return None
-        code = writes.code_of(said.event_text)
+        code = code_of(said.event_text)
         is_single = said.key.startswith("pod:")
         if is_single and code == "gated":
             return None  # the API server says so, and nobody has failed
@@ -337,15 +337,6 @@ class Notices:
         said = self._said.get(unsaid.key)
         if said is not None:
             said.sent.pop(unsaid.uid, None)
-
-
-def refused(text: str) -> Reason:
-    """Why a unit waits whose bind the server refuses."""
-    return Reason(
-        "bind-refused",
-        f"the API server refuses the bind: {writes.cut(text or 'no text', REFUSED_MOST)}",
-        next_step="change what refuses it (policy, quota) or the pods; it is tried again, each time later",
-    )
 
 
 def bound_text(seats: Sequence[Seat]) -> str:

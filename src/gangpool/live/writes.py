@@ -11,10 +11,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from gangpool.core.model import Reason
-from gangpool.core.reasons import CODES
+from gangpool.intake.said import cut, scheduled
 from gangpool.kube.client import MERGE_PATCH, STRATEGIC_PATCH
-from gangpool.objects.pod import Condition, Pod
+from gangpool.objects.pod import Pod
 from gangpool.workloads.base import Object
 
 COMPONENT = "gangpool"
@@ -44,21 +43,6 @@ class Subject(Struct, frozen=True):
     uid: str
 
 
-def text_of(reason: Reason) -> str:
-    """`CODE: text with numbers; next step`, the one wording for condition, event and status."""
-    return f"{reason.code}: {reason.message}" + (f"; {reason.next_step}" if reason.next_step else "")
-
-
-def code_of(text: str) -> str:
-    """The code of a text of ours, "" for others' texts.
-
-    >>> code_of("gated: 1 of 2 members wait behind gate x"), code_of("0/3 nodes are available: x")
-    ('gated', '')
-    """
-    code = text.partition(":")[0]
-    return code if code in CODES else ""
-
-
 def stamp(wall: float) -> str:
     """An API time stamp.
 
@@ -71,18 +55,12 @@ def stamp(wall: float) -> str:
 # ---- the pod's condition
 
 
-def said_on(pod: Pod) -> str:
-    """What PodScheduled says on a waiting pod; "" when nothing is said or it is scheduled."""
-    found = _scheduled(pod)
-    return found.message if found is not None and found.status == "False" else ""
-
-
 def condition(pod: Pod, text: str, wall: float) -> Write | None:
     """PodScheduled False with this text; None where the pod says so already, or waits no more. A pod behind gates
     keeps the reason that the API server gave it: autoscalers leave such pods alone."""
     if pod.spec.nodeName or pod.metadata.deletionTimestamp is not None:
         return None
-    old = _scheduled(pod)
+    old = scheduled(pod)
     reason = "SchedulingGated" if pod.spec.schedulingGates else "Unschedulable"
     was_false = old is not None and old.status == "False"
     if old is not None and was_false and (old.reason, old.message) == (reason, text):
@@ -94,10 +72,6 @@ def condition(pod: Pod, text: str, wall: float) -> Write | None:
     path = f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}/status"
     body = {"metadata": {"uid": meta.uid}, "status": {"conditions": [new]}}  # another pod of this name: refused
     return Write("condition", "PATCH", path, body, STRATEGIC_PATCH)
-
-
-def _scheduled(pod: Pod) -> Condition | None:
-    return next((c for c in pod.status.conditions or () if c.type == "PodScheduled"), None)
 
 
 # ---- events
@@ -167,8 +141,3 @@ def event(subject: Subject, happening: Happening, count: int | None, wall: float
         "count": 1,
     }
     return Write("event", "POST", path, body)
-
-
-def cut(text: str, most: int) -> str:
-    """At most so many characters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
