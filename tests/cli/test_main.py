@@ -80,9 +80,8 @@ def test_completion_scripts_call_us_back(shell: str, capsys: pytest.CaptureFixtu
         (["place", "-f", "x", "--now", "noon"], "gangpool place: Invalid value for '--now': 'noon' is no time"),
         (["place", "-f", "x", "--now", "2026-08-01T12:00:00"], "gangpool place: Invalid value for '--now'"),
         (["nodes", "--pool", "h100:1", "-l", "a in"], "gangpool nodes: Invalid value for -l: 'a in' is no part"),
-        (["place", "-f", "x"], "gangpool place: the live cluster needs"),
-        (["nodes"], "gangpool nodes: the live cluster needs"),
-        (["tree"], "gangpool tree: the live cluster needs"),
+        (["nodes", "--request-timeout", "soon"], "gangpool nodes: Invalid value for '--request-timeout': 'soon' is"),
+        (["nodes", "--as-group", "ops"], "gangpool nodes: --as-group needs --as"),
         (["completion", "tcsh"], "gangpool completion: Invalid value for"),
     ],
 )

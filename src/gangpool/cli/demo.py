@@ -48,6 +48,7 @@ def command(examples: str | None) -> int:
 
 def lines(folder: Path) -> Iterator[str]:
     """The whole show."""
+    from gangpool.cli.options import Source
     from gangpool.cli.place import Request, ask
     from gangpool.cli.place_text import lines as answer_lines
     from gangpool.cli.place_text import sums, waiting_lines, warning_lines
@@ -60,7 +61,7 @@ def lines(folder: Path) -> Iterator[str]:
     yield f"    -f {shown}/seed/{{{','.join(SEEDS)}}}.yaml \\"
     yield f"    {shown}/workloads/{{{','.join(name.partition('-')[0] for name in WORKLOADS)}}}-*.yaml"
     yield ""
-    answer = ask(Request(seeds + workloads, POOL))
+    answer = ask(Request(seeds + workloads, Source(POOL)))
     yield "Where every gang sits (spine -> leaf -> node -> cards):"
     yield from seats(answer)
     yield ""
@@ -73,7 +74,7 @@ def lines(folder: Path) -> Iterator[str]:
     yield ""
     yield "A question before anything is submitted: would 160 whole nodes fit under one spine of this pool?"
     yield f"$ gangpool place --pool {POOL} -f {shown}/{QUESTION}"
-    yield from answer_lines(ask(Request((str(folder / QUESTION),), POOL)))
+    yield from answer_lines(ask(Request((str(folder / QUESTION),), Source(POOL))))
 
 
 def seats(answer: PlaceAnswer) -> Iterator[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+import click
+
 
 class Exit(IntEnum):
     """What a script learns without reading a word."""
@@ -21,3 +23,11 @@ class Exit(IntEnum):
     """Ctrl-C; what a shell reports for SIGINT."""
     BROKEN_PIPE = 141
     """The reader went away (`| head`); what a shell reports for SIGPIPE."""
+
+
+class Stopped(click.ClickException):
+    """A command that cannot go on, in one sentence, with its exit code."""
+
+    def __init__(self, message: str, exit_code: Exit) -> None:
+        super().__init__(message)
+        self.exit = exit_code

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import click
 
-from gangpool.cli.exits import Exit
+from gangpool.cli.exits import Exit, Stopped
 
 COMMANDS = ("place", "nodes", "tree", "quantity", "demo", "completion", "scheduler", "jobs-controller", "manifests")
 """In the order of the help page; each is the `command` of the module `gangpool.cli.NAME`."""
@@ -119,7 +119,8 @@ def explain(error: Exception) -> tuple[list[str], Exit]:
         path = error.ctx.command_path if error.ctx else "gangpool"
         return [plain(f"{path}: {error.format_message()}"), f"See '{path} --help'."], Exit.USAGE
     if isinstance(error, click.ClickException):
-        return [plain(f"gangpool: {error.format_message()}")], Exit.ERROR
+        code = error.exit if isinstance(error, Stopped) else Exit.ERROR
+        return [plain(f"gangpool: {error.format_message()}")], code
     name = type(error).__name__
     return [plain(f"gangpool: internal error: {name}: {error} (GANGPOOL_DEBUG=1 shows where)")], Exit.ERROR
 

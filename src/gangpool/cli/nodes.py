@@ -9,7 +9,7 @@ import click
 from msgspec import Struct
 
 from gangpool.cli.exits import Exit
-from gangpool.cli.options import config_option, output_option, pool_options
+from gangpool.cli.options import Source, config_option, output_option, pool_options
 from gangpool.cli.table import table
 
 if TYPE_CHECKING:
@@ -21,9 +21,7 @@ SORT_KEYS = ("name", "cards", "cards_free", "ports", "pods", "domain")
 class Request(Struct, frozen=True):
     """The command line as given."""
 
-    pool: str | None = None
-    context: str | None = None
-    kubeconfig: str | None = None
+    source: Source = Source()
     config: str | None = None
     selector: str = ""
     no_headers: bool = False
@@ -70,8 +68,8 @@ def ask(request: Request) -> NodesAnswer:
         selector = read_selector(request.selector)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="-l") from None
-    world = read_world(request.pool, read_config(request.config), with_pods=True)
-    for line in warning_lines(doubts(world, request.pool or "")):
+    world = read_world(request.source, read_config(request.config), with_pods=True)
+    for line in warning_lines(doubts(world, request.source)):
         click.echo(line, err=True)
     forest = world.pool.forest
     answer = node_list(world.pool.ledger, forest.tree(forest.default_keys()), selector)

@@ -9,7 +9,7 @@ import click
 from msgspec import Struct
 
 from gangpool.cli.exits import Exit
-from gangpool.cli.options import config_option, output_option, pool_options, read_time
+from gangpool.cli.options import Source, config_option, output_option, pool_options, read_time
 
 if TYPE_CHECKING:
     from gangpool.intake.answer import PlaceAnswer
@@ -19,9 +19,7 @@ class Request(Struct, frozen=True):
     """The command line as given; `now` in seconds since the epoch."""
 
     files: tuple[str, ...]
-    pool: str | None = None
-    context: str | None = None
-    kubeconfig: str | None = None
+    source: Source = Source()
     now: float | None = None
     config: str | None = None
     output: str = "table"
@@ -54,7 +52,7 @@ def command(files: tuple[str, ...], more_files: tuple[str, ...], **options: Any)
     request = Request(files + more_files, **options)
     if not request.files:
         raise click.UsageError("no workloads are given; name their files with -f")
-    if request.pool == "-" and "-" in request.files:
+    if request.source.pool == "-" and "-" in request.files:
         raise click.UsageError("stdin can be the workloads (-f -) or the pool (--pool -), not both")
     answer = ask(request)
     show(answer, request.output)
@@ -63,15 +61,15 @@ def command(files: tuple[str, ...], more_files: tuple[str, ...], **options: Any)
 
 def ask(request: Request) -> PlaceAnswer:
     """Read what the request names and let the core plan it."""
-    from gangpool.cli.inputs import naming, pool_items, read_config
+    from gangpool.cli.inputs import in_namespace, namespace_of, naming, pool_items, read_config
     from gangpool.files import read_objects
     from gangpool.intake import place
 
     config = read_config(request.config)
-    pool = pool_items(request.pool)
-    workloads = read_objects(request.files)
+    pool = pool_items(request.source)
+    workloads = in_namespace(read_objects(request.files), namespace_of(request.source))
     now = time.time() if request.now is None else request.now
-    with naming(request.pool):
+    with naming(request.source):
         return place(pool, workloads, now, config, time.perf_counter)
 
 

@@ -9,7 +9,7 @@ import click
 from msgspec import Struct
 
 from gangpool.cli.exits import Exit
-from gangpool.cli.options import config_option, output_option, pool_options
+from gangpool.cli.options import Source, config_option, output_option, pool_options
 from gangpool.cli.table import name_ranges, table
 from gangpool.core.model import CARD
 
@@ -24,9 +24,7 @@ Path = tuple[tuple[str, str], ...]
 class Request(Struct, frozen=True):
     """The command line as given."""
 
-    pool: str | None = None
-    context: str | None = None
-    kubeconfig: str | None = None
+    source: Source = Source()
     config: str | None = None
     levels: str | None = None
     output: str = "table"
@@ -69,8 +67,8 @@ def ask(request: Request) -> TreeAnswer:
 
     config = read_config(request.config)
     styles = None if request.levels is None else read_levels(request.levels)
-    world = read_world(request.pool, config, with_pods=False)
-    for line in warning_lines(doubts(world, request.pool or "")):
+    world = read_world(request.source, config, with_pods=False)
+    for line in warning_lines(doubts(world, request.source)):
         click.echo(line, err=True)
     if styles is None:
         return tree_of(world.pool)

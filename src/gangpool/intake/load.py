@@ -1,7 +1,7 @@
 """Fill a world from a pool's objects: nodes first, then everything that pods refer to, then pods.
 
 Called by `place`, `nodes`, `tree` and the simulator. Pods are kept as they come, so that a dump of 140,000 of them
-can be read one by one.
+can be read one by one. Objects of a running cluster come as the same stream, with `Live` at its beginning.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from msgspec import Struct
+
 from gangpool.intake.config import Config
 from gangpool.intake.failure import IntakeError
-from gangpool.intake.store import Store, kind_of, subject_of
-from gangpool.intake.world import World
+from gangpool.intake.store import Key, Store, kind_of, subject_of
+from gangpool.intake.world import Note, World
 from gangpool.objects.faults import ObjectError
 from gangpool.objects.located import Located
 from gangpool.objects.node import Node
@@ -23,7 +25,19 @@ from gangpool.objects.typed import as_node, as_pod
 from gangpool.workloads import fields
 from gangpool.workloads.base import WorkloadError
 
-PoolItem = Node | Pod | Located | Mapping[str, Any]
+UNREADABLE = "unreadable"
+
+
+class Live(Struct, frozen=True):
+    """What follows comes from a running cluster. `complete`: kinds of which it holds every object, be it none. What
+    cannot be read becomes a note and is left out, as the live scheduler leaves it out. `notes`: what the reading met.
+    """
+
+    complete: frozenset[Key] = frozenset()
+    notes: tuple[Note, ...] = ()
+
+
+PoolItem = Node | Pod | Located | Mapping[str, Any] | Live
 """One object of a pool: a struct, or decoded JSON or YAML with or without the place it was read from."""
 
 Skip = Callable[[Pod, Store], bool]
@@ -37,21 +51,36 @@ def load(objects: Iterable[PoolItem], config: Config, skip: Skip | None = None) 
     world = World(config)
     pods: list[Pod | Located | Mapping[str, Any]] = []
     stream = iter(objects)
+    is_live = False
     for item in stream:
-        if isinstance(item, Node) or _kind(item) != POD:
-            put(world, item)
-            continue
-        pods.append(item)
-        if len(pods) > FEW and isinstance(item, Pod):
-            break
+        if isinstance(item, Live):
+            is_live = True
+            world.store.complete = item.complete
+            world.notes.update(dict.fromkeys(item.notes))
+        elif isinstance(item, Node) or _kind(item) != POD:
+            _enter(world, item, skip, is_live)
+        else:
+            pods.append(item)
+            if len(pods) > FEW and isinstance(item, Pod):
+                break
     world.settle()
     for item in itertools.chain(pods, stream):
+        if not isinstance(item, Live):
+            _enter(world, item, skip, is_live)
+    world.settle()
+    return world
+
+
+def _enter(world: World, item: Node | Pod | Located | Mapping[str, Any], skip: Skip | None, is_live: bool) -> None:
+    try:
         if isinstance(item, Node) or _kind(item) != POD:
             put(world, item)
         else:
             _put_pod(world, item, skip)
-    world.settle()
-    return world
+    except IntakeError as error:
+        if not is_live:
+            raise
+        world.note(error.subject, error.field, UNREADABLE, f"{error.message}; it is left out")
 
 
 def put(world: World, item: Node | Pod | Located | Mapping[str, Any]) -> None:

@@ -46,8 +46,17 @@ class Access(Struct, frozen=True):
     basic: tuple[str, str] | None = None
 
 
-def load(path: str | None = None, context: str | None = None) -> Access:
-    """The access of a kubeconfig file, of KUBECONFIG, of ~/.kube/config, or of the pod that we run in."""
+class Chosen(Struct, frozen=True):
+    """Entries of the kubeconfig by name. The context "" is the current one; cluster and user "" are the context's."""
+
+    context: str = ""
+    cluster: str = ""
+    user: str = ""
+
+
+def load(path: str | None = None, context: str | None = None, *, cluster: str = "", user: str = "") -> Access:
+    """The access of a kubeconfig file, of KUBECONFIG, of ~/.kube/config, or of the pod that we run in. `cluster` and
+    `user`: entries to use in place of those that the context names."""
     named = [Path(p) for p in os.environ.get("KUBECONFIG", "").split(os.pathsep) if p]
     if path is None and not named and not _home().exists() and _in_cluster():
         return in_cluster()
@@ -55,7 +64,7 @@ def load(path: str | None = None, context: str | None = None) -> Access:
         files = [Path(path)]
     else:  # of several, as kubectl does: those that are not there don't matter
         files = [file for file in named if file.exists()] or named[:1] or [_home()]
-    return _from_files(files, context)
+    return _from_files(files, Chosen(context or "", cluster, user))
 
 
 def _home() -> Path:
@@ -81,9 +90,9 @@ def in_cluster(folder: Path = SERVICE_ACCOUNT) -> Access:
     )
 
 
-def _from_files(files: list[Path], context: str | None) -> Access:
+def _from_files(files: list[Path], chosen: Chosen) -> Access:
     merged: dict[str, dict[str, tuple[Mapping[str, Any], Path]]] = {"clusters": {}, "users": {}, "contexts": {}}
-    current = context or ""
+    current = chosen.context
     for file in files:
         config = _read(file)
         current = current or str(config.get("current-context") or "")
@@ -91,17 +100,32 @@ def _from_files(files: list[Path], context: str | None) -> Access:
             for entry in config.get(section) or ():
                 if isinstance(entry, Mapping) and isinstance(entry.get(single), Mapping):
                     merged[section].setdefault(str(entry.get("name")), (entry[single], file.parent))
-    if not current:
-        raise AccessError(f"{files[0]}: has no current context; give --context")
-    if current not in merged["contexts"]:
-        known = ", ".join(sorted(merged["contexts"])) or "none"
-        raise AccessError(f"{files[0]}: has no context {current} (there are: {known})")
-    chosen, _ = merged["contexts"][current]
-    cluster = merged["clusters"].get(str(chosen.get("cluster")))
+    named = _context(files[0], current, {name: entry for name, (entry, _) in merged["contexts"].items()}, chosen)
+    cluster = merged["clusters"].get(chosen.cluster or str(named.get("cluster") or ""))
     if cluster is None:
-        raise AccessError(f"{files[0]}: context {current} names a cluster that is not there: {chosen.get('cluster')}")
-    user = merged["users"].get(str(chosen.get("user")), ({}, files[0].parent))
-    return _access(cluster, user, str(chosen.get("namespace") or "default"))
+        if chosen.cluster:
+            raise AccessError(f"{files[0]}: has no cluster {chosen.cluster} (there are: {_names(merged['clusters'])})")
+        missing = named.get("cluster")
+        raise AccessError(f"{files[0]}: context {current} names a cluster that is not there: {missing}")
+    if chosen.user and chosen.user not in merged["users"]:
+        raise AccessError(f"{files[0]}: has no user {chosen.user} (there are: {_names(merged['users'])})")
+    user = merged["users"].get(chosen.user or str(named.get("user") or ""), ({}, files[0].parent))
+    return _access(cluster, user, str(named.get("namespace") or "default"))
+
+
+def _context(file: Path, name: str, contexts: Mapping[str, Mapping[str, Any]], chosen: Chosen) -> Mapping[str, Any]:
+    """The context; none is needed where cluster and user are chosen."""
+    if name in contexts:
+        return contexts[name]
+    if name:
+        raise AccessError(f"{file}: has no context {name} (there are: {_names(contexts)})")
+    if not chosen.cluster:
+        raise AccessError(f"{file}: has no current context; give --context")
+    return {}
+
+
+def _names(entries: Mapping[str, object]) -> str:
+    return ", ".join(sorted(entries)) or "none"
 
 
 def _read(file: Path) -> Mapping[str, Any]:
