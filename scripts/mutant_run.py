@@ -25,10 +25,13 @@ HANG_FACTOR = 6
 """A run that takes so many times what it took without a mutation hangs: other load is far from that."""
 
 NOT_FAST = (
-    *("bench", "cli", "cluster", "cluster_tests", "e2e", "jobs", "kube"),
+    *("agree", "bench", "cases", "cli", "cluster", "cluster_tests", "e2e", "faults", "jobs", "kube"),
     *("live", "manifests", "scripts", "serve", "test_skips.py"),
 )
 """Parts of tests/ that start processes or don't run the core."""
+
+LAST = ("core/test_cycle_history.py", "core/test_sweep.py")
+"""Fast tests that take long: what others catch is caught sooner without them."""
 
 FAILED_LINE = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
@@ -61,10 +64,14 @@ def mirror_tests(root: Path, file: str) -> list[str]:
 
 
 def fast_tests(root: Path) -> list[str]:
-    """Return the parts of tests/ that may catch a mutant, those of the core first."""
-    parts = [p for p in (root / "tests").iterdir() if p.is_dir() or p.match("test_*.py")]
-    chosen = [p for p in parts if p.name not in NOT_FAST and any(p.rglob("test_*.py") if p.is_dir() else [p])]
-    return [str(p.relative_to(root)) for p in sorted(chosen, key=lambda p: (p.name != "core", p.name))]
+    """Return the parts of tests/ that may catch a mutant: the files of the core first, slow ones last."""
+    tests = root / "tests"
+    parts = [p for p in tests.iterdir() if p.is_dir() or p.match("test_*.py")]
+    others = [p for p in parts if p.name not in (*NOT_FAST, "core")]
+    chosen = [p for p in others if any(p.rglob("test_*.py") if p.is_dir() else [p])]
+    last = [path for name in LAST if (path := tests / name).exists()]
+    core = [path for path in sorted((tests / "core").rglob("test_*.py")) if path not in last]
+    return [str(p.relative_to(root)) for p in (*core, *sorted(chosen), *last)]
 
 
 class Tree:

@@ -9,11 +9,12 @@ as caught. Works on copies of the tree in a temporary folder; the checkout is ne
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
-import random
 import sys
 import tempfile
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -50,16 +51,23 @@ class Verdict(NamedTuple):
 
 
 def choose(root: Path, only: str, n: int, seed: int) -> list[Mutant]:
-    """Draw `n` mutants (0: all) of the core, or of the file or folder `only`, in the order of the source."""
+    """Draw `n` mutants (0: all) of the core, or of the file or folder `only`, in the order of the source. Each draws
+    its own lot from the text of its line and its change, so that other lines of the core don't change the choice."""
     under = root / (only or "src/gangpool/core")
     found = []
+    lots: dict[Mutant, bytes] = {}
+    seen: Counter[str] = Counter()
     for path in sorted(under.rglob("*.py")) if under.is_dir() else [under]:
         source = path.read_text(encoding="utf-8")
         lines = source.split("\n")
         for number, mutation in enumerate(mutations(source)):
-            found.append(Mutant(str(path.relative_to(root)), number, mutation, lines[mutation.line - 1].strip()))
+            mutant = Mutant(str(path.relative_to(root)), number, mutation, lines[mutation.line - 1].strip())
+            ticket = f"{seed} {mutant.file} {mutant.text} {mutation.kind} {mutation.before} {mutation.after}"
+            seen[ticket] += 1
+            lots[mutant] = hashlib.sha256(f"{ticket} {seen[ticket]}".encode()).digest()
+            found.append(mutant)
     if n and n < len(found):
-        return sorted(random.Random(seed).sample(found, n))
+        return sorted(sorted(found, key=lots.__getitem__)[:n])
     return found
 
 

@@ -66,6 +66,10 @@ def test_the_same_seed_draws_the_same_mutants(tree: Path) -> None:
     drawn = choose(tree, "", 5, 1)
     assert drawn == choose(tree, "src/gangpool/core/x.py", 5, 1)
     assert drawn != choose(tree, "", 5, 2)
+    source = tree / "src/gangpool/core/x.py"
+    source.write_text("A = 1 + 2\n\n" + source.read_text(encoding="utf-8"), encoding="utf-8")
+    left = [m.mutation._replace(line=0) for m in choose(tree, "", 5, 1) if m.text != "A = 1 + 2"]
+    assert set(left) <= {m.mutation._replace(line=0) for m in drawn}  # other lines don't change the choice
     assert [m for m in everything if m in drawn] == drawn
     assert {m.text for m in everything} <= {line.strip() for line in SOURCE.split("\n")}
 
@@ -73,7 +77,7 @@ def test_the_same_seed_draws_the_same_mutants(tree: Path) -> None:
 def test_the_mirror_comes_first_and_processes_never(tree: Path) -> None:
     assert mirror_tests(tree, "src/gangpool/core/x.py") == ["tests/core/test_x.py"]
     assert mirror_tests(tree, "src/gangpool/core/y.py") == []
-    assert fast_tests(tree) == ["tests/core", "tests/other"]
+    assert fast_tests(tree) == ["tests/core/test_x.py", "tests/other"]
 
 
 def test_only_the_same_line_and_change_with_a_reason_explains() -> None:
