@@ -33,7 +33,7 @@ def access_of(source: Source) -> Access:
     try:
         return load(source.kubeconfig, source.context, cluster=source.cluster, user=source.user)
     except AccessError as error:
-        raise Stopped(f"{error}, or a pool with --pool", Exit.USAGE) from None
+        raise Stopped(f"no live cluster to read: {error} (--pool reads a dump or a shape)", Exit.USAGE) from None
 
 
 def read(source: Source, *, with_pods: bool) -> Snapshot:

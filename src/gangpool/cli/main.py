@@ -7,8 +7,10 @@ completion answer at once. No traceback reaches a user unless GANGPOOL_DEBUG=1 a
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
+from copy import copy
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -16,6 +18,9 @@ import click
 
 from gangpool.cli.exits import Exit, Stopped
 
+NAME = "gangpool"
+PLUGIN = "kubectl gangpool"
+"""What people type before the name of a sub-command."""
 COMMANDS = ("place", "nodes", "tree", "quantity", "demo", "completion", "scheduler", "jobs-controller", "manifests")
 """In the order of the help page; each is the `command` of the module `gangpool.cli.NAME`."""
 
@@ -33,7 +38,7 @@ class LateGroup(click.Group):
             return None
         command = import_module(f"gangpool.cli.{cmd_name.replace(chr(45), chr(95))}").command
         assert isinstance(command, click.Command)
-        return command
+        return called_so(command, ctx.find_root().info_name or NAME)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the sub-command. A reader that went away ends it without a word; what it finds wrong in its usage
@@ -50,6 +55,15 @@ class LateGroup(click.Group):
             _drop_output()
             raise click.exceptions.Exit(Exit.BROKEN_PIPE) from None
         return code
+
+
+def called_so(command: click.Command, name: str) -> click.Command:
+    """The command with examples that can be typed as they stand, where the program goes by another name."""
+    if name == NAME or not command.help:
+        return command
+    renamed = copy(command)
+    renamed.help = re.sub(rf"(?<![\w./-]){NAME} (?=[a-z])", f"{name} ", command.help)
+    return renamed
 
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, asked: bool) -> None:
@@ -91,11 +105,12 @@ def main() -> NoReturn:
     sys.exit(run(sys.argv[1:]))
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run one command line; the exit code. Every failure ends as at most two lines on stderr."""
+def run(arguments: Sequence[str], name: str = NAME) -> int:
+    """Run one command line; the exit code. Every failure ends as at most two lines on stderr. `name`: what was typed
+    before the arguments."""
     _accept_any_text()
     try:
-        code = cli.main(list(arguments), prog_name="gangpool", standalone_mode=False)
+        code = cli.main(list(arguments), prog_name=name, standalone_mode=False)
     except click.exceptions.Abort:
         return Exit.INTERRUPTED
     except Exception as error:

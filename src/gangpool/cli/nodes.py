@@ -40,6 +40,7 @@ def command(**options: Any) -> int:
     """List nodes with cards, ports, pods and domains.
 
     \b
+    gangpool nodes -l zone=a
     kubectl get nodes,pods -A -o json | gangpool nodes --pool -
     """
     request = Request(**options)

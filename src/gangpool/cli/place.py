@@ -44,9 +44,11 @@ def command(files: tuple[str, ...], more_files: tuple[str, ...], **options: Any)
     """Would this run now, where, and if not, why.
 
     \b
+    gangpool place -f job.yaml
     gangpool place -f job.yaml --pool h100:1280
     kubectl get nodes,pods -A -o json | gangpool place -f job.yaml --pool -
 
+    Plans against the live cluster of the current context, a dump or a shape.
     Nothing is written to any cluster. Exit code 3: nothing can be placed.
     """
     request = Request(files + more_files, **options)
@@ -67,7 +69,8 @@ def ask(request: Request) -> PlaceAnswer:
 
     config = read_config(request.config)
     pool = pool_items(request.source)
-    workloads = in_namespace(read_objects(request.files), namespace_of(request.source))
+    namespace = namespace_of(request.source)
+    workloads = in_namespace(read_objects(request.files), namespace)
     now = time.time() if request.now is None else request.now
     with naming(request.source):
         return place(pool, workloads, now, config, time.perf_counter)

@@ -45,6 +45,7 @@ def command(**options: Any) -> int:
     """Show which nodes share a spine, a leaf, a rack.
 
     \b
+    gangpool tree
     kubectl get nodes -o json | gangpool tree --pool -
     """
     request = Request(**options)

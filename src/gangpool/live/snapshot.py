@@ -66,6 +66,15 @@ class _ServedList(Struct):
     resources: list[_Served] = []
 
 
+class _Name(Struct):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Named(Struct):
+    metadata: _Name = msgspec.field(default_factory=_Name)
+
+
 class Snapshot(Struct):
     """Mutable while it is read."""
 
@@ -93,6 +102,7 @@ async def read(client: Client, *, with_pods: bool, tell: Tell = lambda resource,
     reader.snapshot.pods = pods
     for objects in others:
         reader.snapshot.objects += objects
+    reader.snapshot.notes.sort(key=lambda note: note.object)
     return reader.snapshot
 
 
@@ -172,8 +182,16 @@ class _Reading:
         try:
             return decode(item)
         except msgspec.MsgspecError as error:
-            self._note(name, UNREADABLE, f"one is left out: {error}")
+            self._note(f"{name}/{_name_of(item)}", UNREADABLE, f"is left out: {error}")
             return None
 
     def _note(self, name: str, code: str, message: str) -> None:
         self.snapshot.notes.append(Note(name, "", code, message))
+
+
+def _name_of(item: msgspec.Raw) -> str:
+    try:
+        found = msgspec.json.decode(item, type=_Named).metadata
+    except msgspec.MsgspecError:
+        return "(without a name)"
+    return f"{found.namespace}/{found.name}" if found.namespace else found.name
