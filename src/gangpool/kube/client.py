@@ -87,6 +87,10 @@ class Client:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
 
+    def another(self, connections: int) -> Client:
+        """Of the same server, with connections of its own; for another event loop, in which it is to be called."""
+        return Client(self.transport.another(connections))
+
     async def send(
         self,
         method: str,

@@ -1,209 +1,225 @@
-"""Leader election by a Lease, with a new identity for each acquisition.
+"""Leadership by a Lease, kept by a thread of its own with a connection and a loop of its own.
 
-Replicas try to hold one Lease; the holder renews it from a thread of its own, so that a busy loop does not lose it,
-but only while the loop gives signs of life: a stalled leader must fall. Whoever sees the Lease unrenewed for its
-whole duration, by the own clock, may take it. Used by the scheduler.
+A busy loop so does not lose the Lease, but only while it gives signs of life: a stalled leader must fall. Used by the
+scheduler, in whose loop all methods are called; `is_held` may be asked before every write, and needs no server.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-import time
-from datetime import UTC, datetime
-from typing import Any
+import threading
+from concurrent.futures import Future
 
-import msgspec
-from msgspec import Struct
-
-from gangpool.kube.client import ApiError, Client
-from gangpool.kube.transport import Unreachable
+from gangpool.kube.candidate import NONE, RELEASE_S, Candidate, Term, Times, now
+from gangpool.kube.client import Client
 
 log = logging.getLogger("gangpool.kube")
 
-DURATION_S = 15.0
-RENEW_S = 5.0
-RELEASE_S = 2.0
-"""A process ends within 5 s, whatever the server does."""
-LOOK_S = 2.0
-"""How often a waiting replica looks: takeover comes at most this long after the Lease has run out."""
-
-
-class LeaseSpec(Struct):
-    """What we read of a Lease."""
-
-    holderIdentity: str | None = None
-    renewTime: str | None = None
-    leaseDurationSeconds: int | None = None
-    leaseTransitions: int | None = None
-
-
-class LeaseMeta(Struct):
-    """Its version, for compare-and-set."""
-
-    resourceVersion: str = ""
-
-
-class LeaseObject(Struct):
-    """A coordination.k8s.io/v1 Lease."""
-
-    metadata: LeaseMeta = msgspec.field(default_factory=LeaseMeta)
-    spec: LeaseSpec = msgspec.field(default_factory=LeaseSpec)
-
-
-_decode = msgspec.json.Decoder(LeaseObject).decode
+BEAT_S = 0.25
+"""The loop says so often that it lives."""
+GRACE_S = 0.5
 
 
 class Leadership:
-    """The Lease as one replica sees it. `identity` is set while we hold it."""
+    """The Lease as one replica sees it. Mutable: `_term` is written by the thread alone, as a whole; `_alive_at`,
+    `_lost` by the loop alone; everything else passes through the two loops' own queues."""
 
-    def __init__(self, client: Client, namespace: str, name: str, replica: str) -> None:
+    def __init__(self, client: Client, namespace: str, name: str, replica: str, times: Times | None = None) -> None:
         self._client = client
-        self._namespace = namespace
-        self._name = name
-        self.replica = replica
-        self.identity = ""
-        self.before = ""
-        """Identity of the leader before us, "" if there was none."""
-        self._seen: tuple[str | None, str | None] = (None, None)
-        self._seen_at = 0.0
-        self._version = ""
-        self._renewed_at = 0.0
-        self._acquired = ""
-        self._last = ""
-        """What we called ourselves last; a Lease of this name is ours, taken with an answer that was lost, or held
-        until our own clock said no."""
+        self._path = f"{namespace}/{name}"
+        self._replica = replica
+        self.times = times or Times()
+        self._term = NONE
+        self._lost = ""
+        """An identity that the server's fence has refused."""
+        self._alive_at = now()
+        self._beat: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._moved = asyncio.Event()
+        self._thread: _Thread | None = None
+        self.n_terms = 0
+        """Times that this replica began to lead."""
 
     @property
-    def _path(self) -> str:
-        return f"/apis/coordination.k8s.io/v1/namespaces/{self._namespace}/leases"
+    def identity(self) -> str:
+        """Our name while the Lease is ours, "" while it is not."""
+        term = self._term
+        return term.identity if term.identity != self._lost else ""
+
+    @property
+    def before(self) -> str:
+        """Who led before us, "" where the Lease was given back."""
+        return self._term.before
+
+    @property
+    def is_fresh(self) -> bool:
+        """Nobody has led since `start`: what was listed since then misses no write of a leader."""
+        return self._term.is_fresh
 
     def is_held(self) -> bool:
         """We hold it, by our own clock."""
-        return bool(self.identity) and time.monotonic() - self._renewed_at < DURATION_S
+        return self.left_s() > 0
+
+    def left_s(self) -> float:
+        """So long it is ours without another renewal; 0 while it is not."""
+        term = self._term
+        if not term.identity or term.identity == self._lost:
+            return 0.0
+        return max(0.0, term.renewed_at + self.times.held_s - now())
+
+    async def start(self) -> None:
+        """Take a first look, and be a candidate from now on."""
+        self._loop = asyncio.get_running_loop()
+        self._live()
+        self._thread = _Thread(self, self._client, self._path, self._replica)
+        self._thread.start()
+        await asyncio.wrap_future(self._thread.has_looked)
+
+    def _live(self) -> None:
+        assert self._loop is not None
+        self._alive_at = now()
+        self._beat = self._loop.call_later(BEAT_S, self._live)
 
     async def acquire(self) -> str:
         """Wait until the Lease is ours; returns the new identity."""
-        if not self.is_held():
-            self.identity = ""
-        while not self.identity:
-            try:
-                if await self._try():
-                    break
-            except (ApiError, Unreachable) as error:
-                log.warning("lease-trouble path=%s/%s text=%s", self._path, self._name, error)
-            await asyncio.sleep(LOOK_S)
+        if self._thread is None:
+            await self.start()
+        assert self._thread is not None
+        while not self.is_held():
+            if self._thread.has_ended.done():
+                raise RuntimeError("the thread of the Lease has ended")
+            self._moved.clear()
+            self._thread.ask()
+            await self._moved.wait()
+        self.n_terms += 1
         return self.identity
 
-    async def _try(self) -> bool:
-        found = await self._read()
-        now = time.monotonic()
-        if found is None:
-            return await self._take(None, 0)
-        spec = found.spec
-        if (spec.holderIdentity, spec.renewTime) != self._seen:
-            self._seen, self._seen_at = (spec.holderIdentity, spec.renewTime), now
-        ran_out = now - self._seen_at >= (spec.leaseDurationSeconds or DURATION_S)
-        if spec.holderIdentity and not ran_out and spec.holderIdentity != self._last:
-            return False
-        self.before = spec.holderIdentity or ""
-        return await self._take(found, (spec.leaseTransitions or 0) + 1)
-
-    async def _read(self) -> LeaseObject | None:
-        try:
-            return _decode(await self._client.send("GET", f"{self._path}/{self._name}"))
-        except ApiError as error:
-            if error.status == 404:
-                return None
-            raise
-
-    async def _take(self, found: LeaseObject | None, transitions: int) -> bool:
-        identity = self._last = f"{self.replica}/{transitions}"
-        started = time.monotonic()
-        try:
-            if found is None:
-                answer = await self._client.create(self._path, self._body(identity, transitions, None))
-            else:
-                body = self._body(identity, transitions, found.metadata.resourceVersion)
-                answer = await self._client.send("PUT", f"{self._path}/{self._name}", body)
-        except ApiError as error:
-            if error.status == 409:  # somebody was quicker
-                return False
-            raise
-        self._version = _decode(answer).metadata.resourceVersion
-        self.identity, self._renewed_at = identity, started
-        return True
-
-    def _body(self, identity: str, transitions: int, version: str | None) -> dict[str, Any]:
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")  # noqa: TID251 - the Lease wants wall time
-        if not self.identity:
-            self._acquired = now
-        metadata: dict[str, Any] = {"name": self._name, "namespace": self._namespace}
-        if version:
-            metadata["resourceVersion"] = version
-        return {
-            "apiVersion": "coordination.k8s.io/v1",
-            "kind": "Lease",
-            "metadata": metadata,
-            "spec": {
-                "holderIdentity": identity,
-                "leaseDurationSeconds": int(DURATION_S),
-                "renewTime": now,
-                "acquireTime": self._acquired,
-                "leaseTransitions": transitions,
-            },
-        }
-
-    async def renew(self) -> bool:
-        """Once more; False when the Lease is somebody else's, or has run out by our own clock."""
-        for _ in range(2):
-            if not self.is_held():
-                self.identity = ""
-                return False
-            try:
-                async with asyncio.timeout(RENEW_S):
-                    await self._put(self.identity)
-                return True
-            except ApiError as error:
-                if error.status not in (404, 409):
-                    return self.is_held()
-            except (Unreachable, TimeoutError):
-                return self.is_held()
-            if not await self._is_still_ours():  # else a renewal of ours whose answer was lost: once more from there
-                return False
-        return self.is_held()
-
-    async def _put(self, holder: str) -> None:
-        started = time.monotonic()
-        body = self._body(holder, int(self.identity.rpartition("/")[2]), self._version)
-        answer = await self._client.send("PUT", f"{self._path}/{self._name}", body)
-        self._version = _decode(answer).metadata.resourceVersion
-        self._renewed_at = started
-
-    async def _is_still_ours(self) -> bool:
-        """After a conflict: what the server has; its version is ours from here on."""
-        try:
-            found = await self._read()
-        except (ApiError, Unreachable):
-            return self.is_held()
-        if found is not None and found.spec.holderIdentity == self.identity:
-            self._version = found.metadata.resourceVersion
-            return True
-        self.identity = ""
-        return False
+    def lose(self, identity: str) -> None:
+        """The server has said that this identity leads no more. A younger one of ours still may."""
+        self._lost = identity
+        if self._thread is not None:
+            self._thread.ask()
 
     async def release(self) -> None:
-        """Hand over at once: the Lease is left without a holder."""
-        for _ in range(2):
-            if not self.identity:
-                return
-            try:
-                async with asyncio.timeout(RELEASE_S):
-                    await self._put("")
-                break
-            except ApiError as error:
-                if error.status != 409 or not await self._is_still_ours():
-                    break
-            except (Unreachable, TimeoutError):
-                break
-        self.identity = ""
+        """Hand over at once, and be a candidate no more."""
+        if self._thread is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(RELEASE_S + GRACE_S):
+                    await asyncio.wrap_future(self._thread.end())
+            self._thread = None
+        if self._beat is not None:
+            self._beat.cancel()
+
+    # ---- called in the thread
+
+    def is_stalled(self) -> bool:
+        """The loop has given no sign of life for too long."""
+        return now() - self._alive_at > self.times.stall_s
+
+    def was_lost(self, identity: str) -> bool:
+        """The fence has refused this identity."""
+        return identity == self._lost
+
+    def publish(self, term: Term) -> None:
+        """What the thread knows now."""
+        is_news = term.identity != self._term.identity
+        self._term = term
+        if is_news:
+            self.wake()
+
+    def wake(self) -> None:
+        """Something has moved."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._moved.set)
+
+
+class _Thread(threading.Thread):
+    """Takes, renews and gives back the Lease. Ends with the process, or by `end`."""
+
+    def __init__(self, leadership: Leadership, client: Client, path: str, replica: str) -> None:
+        super().__init__(name="gangpool-lease", daemon=True)
+        self._leadership = leadership
+        self._client = client
+        self._path, self._replica = path, replica
+        self._loop = asyncio.new_event_loop()
+        self._asked = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.has_looked: Future[None] = Future()
+        self.has_ended: Future[None] = Future()
+
+    def ask(self) -> None:
+        """The loop wants to lead, or has news."""
+        with contextlib.suppress(RuntimeError):  # the thread has ended
+            self._loop.call_soon_threadsafe(self._asked.set)
+
+    def end(self) -> Future[None]:
+        """Give back what is held, then end."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._cancel)
+        return self.has_ended
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def run(self) -> None:
+        try:
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner, contextlib.suppress(asyncio.CancelledError):
+                runner.run(self._live())
+        finally:
+            for future in (self.has_looked, self.has_ended):
+                _done(future)
+            self._leadership.wake()
+
+    async def _live(self) -> None:
+        self._task = asyncio.current_task()
+        client = self._client.another(connections=1)
+        candidate = Candidate(client, self._path, self._replica, self._leadership.times)
+        try:
+            await candidate.look()
+            _done(self.has_looked)
+            while True:
+                await self._take(candidate)
+                await self._keep(candidate)
+        finally:
+            await candidate.release()
+            self._leadership.publish(candidate.term)
+            await client.transport.close()
+
+    async def _take(self, candidate: Candidate) -> None:
+        await self._asked.wait()
+        self._asked.clear()
+        while self._leadership.is_stalled() or not await candidate.take():
+            await asyncio.sleep(candidate.wait_s())
+        self._leadership.publish(candidate.term)
+
+    async def _keep(self, candidate: Candidate) -> None:
+        times, due = self._leadership.times, candidate.term.renewed_at + self._leadership.times.renew_s
+        while candidate.term.identity:
+            await self._pause(due - now())
+            if self._leadership.was_lost(candidate.term.identity):
+                candidate.drop()
+            elif self._leadership.is_stalled():
+                log.error("loop-stalled identity=%s", candidate.term.identity)
+                due = now() + times.look_s
+                if not candidate.is_held():
+                    candidate.drop()
+            elif now() >= due:
+                is_renewed = await candidate.renew()
+                due = now() + (times.renew_s if is_renewed else times.look_s)
+            self._leadership.publish(candidate.term)
+
+    async def _pause(self, seconds: float) -> None:
+        """Until then, or until the loop has news."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, seconds)):
+                await self._asked.wait()
+        self._asked.clear()
+
+
+def _done(future: Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.request import getproxies
 
 import aiohttp
 from msgspec import Struct
@@ -26,6 +27,10 @@ RETRY_AFTER_MOST_S = 30.0
 
 class Unreachable(Exception):
     """No answer: refused, reset, timed out. Whether a write was done is not known."""
+
+
+class Withheld(Unreachable):
+    """Not sent: when its turn came it was not ours to write any more."""
 
 
 class Request(Struct, frozen=True):
@@ -51,19 +56,24 @@ class Transport:
 
     def __init__(self, access: Access, connections: int = CONNECTIONS, user_agent: str = "gangpool") -> None:
         self._access = access
+        self._user_agent = user_agent
         self._credentials = Credentials(access)
+        self._turns = asyncio.Semaphore(connections)  # so that a request waits here and not behind `may_write`
+        self.may_write: Callable[[], bool] = lambda: True
+        """Asked right before each write is sent (not before dry runs); what is refused is `Withheld`."""
+        trust_env = access.proxy is None and bool(getproxies())  # with it, each request looks for a netrc in a thread
         connector = aiohttp.TCPConnector(limit=connections, ssl=access.tls if access.tls is not None else True)
         self._session = aiohttp.ClientSession(
             connector=connector,
             headers={"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "identity"},
             auto_decompress=True,
-            trust_env=access.proxy is None,
+            trust_env=trust_env,
             read_bufsize=1 << 20,
         )
         self._watches = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=access.tls if access.tls is not None else True),
             headers={"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "identity"},
-            trust_env=access.proxy is None,
+            trust_env=trust_env,
             read_bufsize=1 << 22,
         )
         self._quiet_until = 0.0
@@ -74,6 +84,10 @@ class Transport:
         """End all connections."""
         await self._session.close()
         await self._watches.close()
+
+    def another(self, connections: int) -> Transport:
+        """To the same server, with connections of its own; for another event loop, in which it is to be called."""
+        return Transport(self._access, connections, self._user_agent)
 
     async def call(self, request: Request) -> Answer:
         """One request, one answer."""
@@ -97,6 +111,13 @@ class Transport:
             await asyncio.sleep(wait_s)
         if request.body is not None:
             headers = {**headers, "Content-Type": request.content_type}
+        async with self._turns:
+            return await self._send(request, headers)
+
+    async def _send(self, request: Request, headers: dict[str, str]) -> Answer:
+        is_write = request.method != "GET" and "dryRun" not in (request.params or ())
+        if is_write and not self.may_write():
+            raise Withheld(f"{request.method} {request.path}: not sent, this replica leads no more")
         try:
             async with self._session.request(
                 request.method,

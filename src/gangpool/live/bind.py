@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from gangpool.core.model import Seat
 from gangpool.kube.client import ApiError, Client, backoff_s, encode
-from gangpool.kube.transport import Unreachable
+from gangpool.kube.transport import Unreachable, Withheld
 from gangpool.live.handover import DEVICES, devices_of
 from gangpool.objects.pod import Pod
 
@@ -82,6 +82,10 @@ class Binder:
                 if outcome is not None:
                     self._count(outcome, dry_run)
                     return outcome
+            except Withheld as error:
+                outcome = Outcome("stale", str(error))
+                self._count(outcome, dry_run)
+                return outcome
             except Unreachable:
                 if not dry_run and await self._is_ours(path, seat):
                     return self._bound(dry_run)

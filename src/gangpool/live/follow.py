@@ -43,12 +43,17 @@ COMPLETE = frozenset(
 """Kinds that every cluster serves: one that is referred to and not there is missing."""
 
 
+NOTES_MOST = 10_000
+"""Doubts about objects that are remembered; the oldest are forgotten."""
+
+
 class Follower:
     """Keeps `world` equal to the cluster. `changed` is set whenever something arrived."""
 
     def __init__(self, client: Client, config: Config) -> None:
         self.world = World(config)
         self.world.store.complete = COMPLETE
+        self.world.notes_most = NOTES_MOST
         self.changed = asyncio.Event()
         self._ours = frozenset(config.schedulerNames)
         self.pods: dict[str, Pod] = {}
@@ -73,6 +78,10 @@ class Follower:
     async def synced(self) -> None:
         """Every kind has been listed once, or is not served."""
         await asyncio.gather(*(reflector.synced.wait() for reflector in self.reflectors.values()))
+
+    def unlisted(self) -> list[str]:
+        """Paths of the lists that have not come in yet."""
+        return [path for path, reflector in self.reflectors.items() if not reflector.synced.is_set()]
 
     def n_events(self) -> int:
         """Events of all watches that have come in so far."""

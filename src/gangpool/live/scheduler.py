@@ -11,21 +11,22 @@ import contextlib
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from gangpool.core.cycle import Cycle
 from gangpool.core.model import Plan, Seat, Wait
 from gangpool.intake.config import Config
-from gangpool.kube.client import ApiError, Client
-from gangpool.kube.lease import RENEW_S, Leadership
-from gangpool.kube.transport import Unreachable
-from gangpool.live.bind import FENCE, Binder, Outcome, body_of
+from gangpool.kube.client import Client
+from gangpool.kube.lease import Leadership
+from gangpool.live.bind import Binder, Outcome, body_of
+from gangpool.live.fence import Fence
 from gangpool.live.follow import Follower
 from gangpool.live.gather import gathered
 from gangpool.live.report import Reporter
 from gangpool.live.series import Meters
+from gangpool.live.state import resource_of
 from gangpool.live.undo import Undo
 
 log = logging.getLogger("gangpool.scheduler")
@@ -34,6 +35,8 @@ FIRST_REST_S = 1.0
 MOST_REST_S = 60.0
 IDLE_S = 1.0
 """Without any event the clocks of rests and undos are looked at so often."""
+SETTLE_S = 2.0
+"""Commits in flight get so long when the process ends; with the Lease it ends within 5 s."""
 
 
 class Rest(Struct):
@@ -49,34 +52,46 @@ class Scheduler:
 
     def __init__(self, client: Client, config: Config, leadership: Leadership) -> None:
         self.client = client
+        client.transport.may_write = leadership.is_held
         self.follower = Follower(client, config)
         self.cycle = Cycle(self.follower.world.pool)
         self.leadership = leadership
         self.binder = Binder(client)
+        self.fence = Fence(client, self.binder)
         self.reporter = Reporter(client, self.follower)
         self.undo = Undo(client, self.follower)
         self.rests: dict[str, Rest] = {}
         self.waits: tuple[Wait, ...] = ()
         """What the last plan could not seat."""
         self.meters = Meters()
+        self._is_filled = False
         self._accepted: set[tuple[str, str]] = set()
         self._commits: set[asyncio.Task[None]] = set()
 
     @property
     def is_ready(self) -> bool:
         """Caches are filled; it leads or waits to lead."""
-        return all(r.synced.is_set() for r in self.follower.reflectors.values())
+        return self._is_filled
 
-    async def run(self) -> None:
-        """Until cancelled; the Lease is handed over at the end."""
+    def waits_for(self) -> str:
+        """What it is not ready for yet: the kinds that have not been listed; "" when ready."""
+        if self._is_filled:
+            return ""
+        return "listing " + ", ".join(sorted({resource_of(path) for path in self.follower.unlisted()}))
+
+    async def run(self, built: Callable[[], None] = lambda: None) -> None:
+        """Until cancelled; the Lease is handed over at the end. `built` is called when all has been listed."""
         try:
+            await self.leadership.start()
             async with asyncio.TaskGroup() as group:
                 self.follower.start(group)
                 group.create_task(self.reporter.run())
+                group.create_task(self.fence.follow())
                 await self.follower.synced()
+                self._is_filled = True
+                built()
                 while True:
                     await self.leadership.acquire()
-                    log.info("leader identity=%s before=%s", self.leadership.identity, self.leadership.before)
                     await self._lead()
                     log.warning("leader-lost")
         finally:
@@ -85,14 +100,15 @@ class Scheduler:
 
     async def _settle_commits(self) -> None:
         if self._commits:
-            await asyncio.wait(self._commits, timeout=3.0)
+            await asyncio.wait(self._commits, timeout=SETTLE_S)
 
     async def _lead(self) -> None:
         """Plan and commit while the Lease is ours."""
-        if self.leadership.before:
-            await self._fenced()
+        identity, before, is_fresh = self.leadership.identity, self.leadership.before, self.leadership.is_fresh
+        log.info("leader identity=%s before=%s", identity, before)
+        await self.fence.settled(identity, before)
+        if not is_fresh:  # a leader before us may have bound what our watch has not shown yet
             await self.follower.pod_reflector.again()
-        renew = asyncio.create_task(self._renew())
         try:
             self.follower.touch()
             while self.leadership.is_held():
@@ -101,36 +117,8 @@ class Scheduler:
                     self._step()
                     await asyncio.sleep(0)
         finally:
-            renew.cancel()
             self.waits = ()
             self.reporter.stop()
-
-    async def _renew(self) -> None:
-        while True:
-            await asyncio.sleep(RENEW_S)
-            if not await self.leadership.renew():
-                self.follower.touch()
-                return
-
-    async def _fenced(self) -> None:
-        """Wait until the server refuses the leader before us: a dry-run bind of a pod that does not exist answers
-        422 while the fence refuses, 404 when it lets through. Without a fence both are 404: then the Lease alone
-        has to do."""
-        for _ in range(50):
-            ours = await self.binder.probe(self.leadership.identity)
-            theirs = await self.binder.probe(self.leadership.before)
-            if theirs == 422 or (ours == 404 and theirs == 404 and not await self._has_fence()):
-                return
-            await asyncio.sleep(0.02)
-        log.warning("fence-not-seen")
-
-    async def _has_fence(self) -> bool:
-        path = f"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/{FENCE}"
-        try:
-            await self.client.get(path)
-        except (ApiError, Unreachable):
-            return False
-        return True
 
     async def _wait(self) -> None:
         """For an event, or for the next clock."""
@@ -181,7 +169,8 @@ class Scheduler:
         lost += [(seat, Outcome("lost", "the pod is gone", 404)) for seat in missing]
         if any(o.kind == "stale" for _, o in lost):
             log.error("fenced identity=%s", identity)
-            self.leadership.identity = ""
+            self.meters.n_fenced += sum(o.kind == "stale" for _, o in lost)
+            self.leadership.lose(identity)
             self.follower.touch()
         if lost:
             self._lost(key, lost)

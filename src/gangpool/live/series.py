@@ -22,6 +22,11 @@ SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 
 SERIES: tuple[Series, ...] = (
     Series("gangpool_leader", "gauge", "1 while this replica holds the Lease, else 0."),
+    Series("gangpool_leader_terms_total", "counter", "Times that this replica began to lead."),
+    Series("gangpool_lease_left_seconds", "gauge", "So long it leads without another renewal; 0 while it does not."),
+    Series("gangpool_fence_present", "gauge", "1 where the API server refuses Bindings of whoever does not lead."),
+    Series("gangpool_fence_outdated", "gauge", "1 where the installed fence is not the one of this version."),
+    Series("gangpool_fence_refusals_total", "counter", "Bindings not sent or refused because another replica leads."),
     Series("gangpool_ready", "gauge", "1 once every resource has been listed."),
     Series("gangpool_plan_duration_seconds", "histogram", "Time of one plan of everything that waits."),
     Series("gangpool_commit_duration_seconds", "histogram", "From a decision to the answer about its last bind."),
@@ -59,6 +64,7 @@ class Meters:
         self.commit = Histogram(SECONDS)
         self.lag = Histogram(SECONDS)
         self.n_seats = 0
+        self.n_fenced = 0
 
 
 def text_of(scheduler: Scheduler) -> str:
@@ -72,6 +78,11 @@ def _stages(scheduler: Scheduler) -> dict[str, Values]:
     refusals = scheduler.reporter.notices.refusals
     return {
         "gangpool_leader": float(scheduler.leadership.is_held()),
+        "gangpool_leader_terms_total": scheduler.leadership.n_terms,
+        "gangpool_lease_left_seconds": scheduler.leadership.left_s(),
+        "gangpool_fence_present": _known(scheduler.fence.is_present),
+        "gangpool_fence_outdated": _known(scheduler.fence.is_outdated),
+        "gangpool_fence_refusals_total": meters.n_fenced,
         "gangpool_ready": float(scheduler.is_ready),
         "gangpool_plan_duration_seconds": meters.plan,
         "gangpool_commit_duration_seconds": meters.commit,
@@ -140,6 +151,11 @@ def _pool(scheduler: Scheduler) -> dict[str, Values]:
         "process_cpu_seconds_total": usage.ru_utime + usage.ru_stime,
         "process_resident_memory_bytes": _resident_bytes(),
     }
+
+
+def _known(value: bool | None) -> Values:
+    """Nothing where it is not known."""
+    return {} if value is None else float(value)
 
 
 def _by(label: str, values: dict[str, int]) -> dict[Labels, float]:

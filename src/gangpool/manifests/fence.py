@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gangpool.manifests.rbac import NAMESPACE
+from gangpool.manifests.rbac import FENCE as NAME
+from gangpool.manifests.rbac import LEASE, NAMESPACE
 
-NAME = "gangpool-fence"
-LEASE = "gangpool-scheduler"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:gangpool-scheduler"
 LEADER = "gangpool.io/leader"
 

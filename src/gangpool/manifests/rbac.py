@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 NAMESPACE = "gangpool-system"
+FENCE = "gangpool-fence"
+LEASE = "gangpool-scheduler"
+POLICIES = ["validatingadmissionpolicies", "validatingadmissionpolicybindings"]
 READ = ["get", "list", "watch"]
 
 Rule = dict[str, list[str]]
@@ -13,6 +16,11 @@ Rule = dict[str, list[str]]
 def rule(groups: list[str], resources: list[str], verbs: list[str]) -> Rule:
     """One rule of a role."""
     return {"apiGroups": groups, "resources": resources, "verbs": verbs}
+
+
+def named(groups: list[str], resources: list[str], verbs: list[str], name: str) -> Rule:
+    """A rule about one object."""
+    return {**rule(groups, resources, verbs), "resourceNames": [name]}
 
 
 FOLLOWED: list[Rule] = [
@@ -35,14 +43,14 @@ FOLLOWED: list[Rule] = [
 ]
 """What the scheduler follows: `gangpool.live.resources` (a test compares)."""
 
-EVENTS = rule(["", "events.k8s.io"], ["events"], ["create", "patch", "update"])
+EVENTS = rule([""], ["events"], ["create", "patch"])
 
 SCHEDULER: list[Rule] = [
     *FOLLOWED,
     rule([""], ["pods/binding", "pods/eviction"], ["create"]),
     rule([""], ["pods/status"], ["patch"]),
     rule(["scheduling.k8s.io", "scheduling.volcano.sh", "scheduling.x-k8s.io"], ["podgroups/status"], ["patch"]),
-    rule(["admissionregistration.k8s.io"], ["validatingadmissionpolicies"], ["get"]),
+    named(["admissionregistration.k8s.io"], POLICIES, ["get"], FENCE),
     EVENTS,
 ]
 JOBS: list[Rule] = [
@@ -60,7 +68,10 @@ RIGHTS: dict[str, list[Rule]] = {
     "agent": [],
     "console": FOLLOWED,
 }
-LEASES = rule(["coordination.k8s.io"], ["leases"], ["get", "create", "update"])
+LEASES: list[Rule] = [
+    rule(["coordination.k8s.io"], ["leases"], ["create"]),  # what is created has no name yet that could be compared
+    named(["coordination.k8s.io"], ["leases"], ["get", "update"], LEASE),
+]
 
 
 def rbac() -> list[dict[str, Any]]:
@@ -71,8 +82,8 @@ def rbac() -> list[dict[str, Any]]:
         found.append({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": NAMESPACE}})
         if rules:
             found += [_role("ClusterRole", name, rules), _binding("ClusterRoleBinding", name)]
-        if process in ("scheduler", "jobs-controller"):
-            found += [_role("Role", name, [LEASES]), _binding("RoleBinding", name)]
+        if process == "scheduler":
+            found += [_role("Role", name, LEASES), _binding("RoleBinding", name)]
     return found
 
 
