@@ -21,7 +21,11 @@ def command(part: str) -> int:
 
     from gangpool import manifests
 
-    makers = {"crds": manifests.crds, "rbac": manifests.rbac, "fence": manifests.fence}
-    objects = [obj for name, make in makers.items() if part in (name, "all") for obj in make()]
+    made = {
+        "crds": manifests.crds(),
+        "rbac": [*manifests.rbac(), *manifests.reader()],
+        "fence": manifests.fence(),
+    }
+    objects = [obj for name, found in made.items() if part in (name, "all") for obj in found]
     click.echo(yaml.safe_dump_all(objects, sort_keys=False, explicit_start=True), nl=False)
     return Exit.OK

@@ -3,5 +3,6 @@
 from gangpool.manifests.crds import crds
 from gangpool.manifests.fence import fence
 from gangpool.manifests.rbac import rbac
+from gangpool.manifests.reader import reader
 
-__all__ = ["crds", "fence", "rbac"]
+__all__ = ["crds", "fence", "rbac", "reader"]
