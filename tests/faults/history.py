@@ -54,12 +54,13 @@ class _Line(msgspec.Struct):
 
 
 class History:
-    """Mutable owner of the record; `with` runs it. `pods`, by key, are those of now."""
+    """Mutable owner of the record; `with` runs it. `pods` and `nodes`, by key, are those of now."""
 
     def __init__(self, etcd_port: int) -> None:
         self._url = f"http://127.0.0.1:{etcd_port}/v3/watch"
         self._kept: list[Change] = []
         self.pods: dict[str, Any] = {}
+        self.nodes: dict[str, Any] = {}
         self.failure = ""
         self.on_change: Callable[[Change], None] = lambda change: None
         """Called in the record's thread."""
@@ -114,11 +115,11 @@ class History:
             obj["metadata"].pop("managedFields", None)
         change = Change(int(event.kv.mod_revision), time.time(), kind, key, obj)
         self._kept.append(change)
-        if kind == "Pod":
-            if obj is None:
-                self.pods.pop(key, None)
-            else:
-                self.pods[key] = obj
+        now = self.pods if kind == "Pod" else self.nodes if kind == "Node" else {}
+        if obj is None:
+            now.pop(key, None)
+        else:
+            now[key] = obj
         self.on_change(change)
 
 

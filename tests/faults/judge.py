@@ -20,7 +20,8 @@ GANG = "faults/gang"
 """Label that the load writes on each member."""
 LEADER = "gangpool.io/leader"
 LEASE = "gangpool-scheduler"
-PARTIAL_MOST_S = 30.0
+QUIET_S, FAULTS_S = 10.0, 30.0
+"""So long a gang may be bound by half: while all is well, and under faults of the cluster or of our processes."""
 FENCE_LATE_S = 1.0
 """The server's policies see a new holder this late at most; a bind of the old one may pass until then."""
 _UNITS = {"": Decimal(1), "m": Decimal("0.001"), **{f"{c}i": Decimal(2 ** (10 * i)) for i, c in enumerate("KMGT", 1)}}
@@ -47,15 +48,17 @@ class Violation:
     text: str
 
 
-def judge(changes: Sequence[Change], requests: Sequence[Request], gangs: Iterable[Gang]) -> list[Violation]:
-    """All rules, on a record whose end is at rest."""
+def judge(
+    changes: Sequence[Change], requests: Sequence[Request], gangs: Iterable[Gang], partial_most_s: float
+) -> list[Violation]:
+    """All rules, on a record whose end is at rest. `partial_most_s`: so long a gang may be bound by half."""
     by_name = {gang.name: gang for gang in gangs}
     return [
         *over_commits(changes),
         *stale_binds(changes),
         *stale_evictions(changes, requests),
         *unrecorded_binds(changes, requests),
-        *partial_gangs(changes, by_name),
+        *partial_gangs(changes, by_name, partial_most_s),
         *left_waiting(changes, by_name),
     ]
 
@@ -240,8 +243,8 @@ def _target(request: Request) -> str:
     return str((request.body or {}).get("target", {}).get("name", ""))
 
 
-def partial_gangs(changes: Sequence[Change], gangs: dict[str, Gang]) -> list[Violation]:
-    """No gang has some bound members, but fewer than its minimum, for longer than 30 s, nor at the end."""
+def partial_gangs(changes: Sequence[Change], gangs: dict[str, Gang], most_s: float = FAULTS_S) -> list[Violation]:
+    """No gang has some bound members, but fewer than its minimum, for longer than `most_s`, nor at the end."""
     found: list[Violation] = []
     bound: dict[str, dict[str, Pod]] = defaultdict(dict)
     since: dict[str, tuple[int, float]] = {}
@@ -259,7 +262,7 @@ def partial_gangs(changes: Sequence[Change], gangs: dict[str, Gang]) -> list[Vio
                 since.setdefault(touched, (change.revision, change.at_s))
             elif touched in since:
                 revision, at_s = since.pop(touched)
-                if change.at_s - at_s > PARTIAL_MOST_S:
+                if change.at_s - at_s > most_s:
                     found.append(Violation("partial", revision, f"{touched} for {change.at_s - at_s:.1f} s"))
     for name, (revision, _) in since.items():
         text = f"{name} at rest: {len(bound[name])} of {gangs[name].minimum} bound"

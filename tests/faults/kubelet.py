@@ -38,7 +38,7 @@ class Kubelet:
         while True:
             await asyncio.sleep(LOOK_S)
             pods = list(self._history.pods.values())
-            await asyncio.gather(*(self._remove(pod) for pod in pods if "deletionTimestamp" in pod["metadata"]))
+            await asyncio.gather(*(self._remove(pod) for pod in pods if self._is_to_go(pod)))
             by_gang: dict[str, list[Pod]] = defaultdict(list)
             for pod in pods:
                 if gang_of(pod) in self.gangs and "deletionTimestamp" not in pod["metadata"]:
@@ -67,6 +67,11 @@ class Kubelet:
             return (await self._api.request("PATCH", path, body, MERGE_PATCH)).is_ok
         except (OSError, TimeoutError, aiohttp.ClientError):
             return False  # the server is away; the next look tries again
+
+    def _is_to_go(self, pod: Pod) -> bool:
+        """It is being deleted; or its node is gone, and the pod garbage collector would see that it is lost."""
+        is_lost = node_of(pod) not in {"", *self._history.nodes} and not is_finished(pod)
+        return "deletionTimestamp" in pod["metadata"] or is_lost
 
     async def _remove(self, pod: Pod) -> None:
         meta = pod["metadata"]

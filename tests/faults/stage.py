@@ -26,7 +26,7 @@ from tests.cluster.plane import ControlPlane
 from tests.cluster.ports import free_ports
 from tests.faults import history as record
 from tests.faults.history import History
-from tests.faults.judge import Violation, binds, gang_of, holders, is_finished, judge, node_of
+from tests.faults.judge import FAULTS_S, binds, gang_of, holders, is_finished, judge, leader_of, node_of
 from tests.faults.kubelet import Kubelet
 from tests.faults.load import GROUP_CRD, SPACE, Work, node
 
@@ -73,8 +73,13 @@ class Stage:
         await self.api.namespace(SPACE)
         for thing in (GROUP_CRD, *crds(), *rbac(), *fence()):
             await self.api.create(thing)
+        await self.restore_nodes()
+
+    async def restore_nodes(self) -> None:
+        """Make the nodes of the pool that are not there."""
         for i in range(N_NODES):
-            await self.add_node(f"n{i}", f"leaf-{i // 2}")
+            if f"n{i}" not in self.history.nodes:
+                await self.add_node(f"n{i}", f"leaf-{i // 2}")
 
     async def add_node(self, name: str, leaf: str, cards: int = 8) -> None:
         """A node with its status."""
@@ -122,9 +127,21 @@ class Stage:
             if gap_s:
                 await asyncio.sleep(gap_s)
 
-    def n_binds(self) -> int:
-        """Binds until now."""
-        return len(binds(self.history.changes()))
+    def n_binds(self, by: str = "") -> int:
+        """Binds until now, those in the name of one leader."""
+        return sum(by in ("", leader_of(change.object)) for change in binds(self.history.changes()))
+
+    async def until_binds(self, n: int, by: str = "") -> None:
+        """Wait until there are n binds in all, those in the name of one leader."""
+        await self.until(lambda: self.n_binds(by) >= n, f"{n} binds by {by or 'anybody'}")
+
+    async def until_done(self) -> None:
+        """Wait until all work has run."""
+        await self.until(lambda: not self.open_works(), "all work has run")
+
+    def n_refused(self) -> int:
+        """Binds and dry runs that the server has refused."""
+        return sum(r.resource == "pods/binding" and r.status == 422 for r in self.plane.audit().requests())
 
     def waiting(self) -> list[str]:
         """Pods of the load without a node, by key."""
@@ -142,15 +159,11 @@ class Stage:
                 raise AssertionError(f"not within {patience_s:.0f} s: {what}\n{self.story()}")
             await asyncio.sleep(_POLL_S)
 
-    async def judged(self, patience_s: float = PATIENCE_S) -> list[Violation]:
-        """Wait until all work has run, then judge the whole record."""
-        await self.until(lambda: not self.open_works(), "all work has run", patience_s)
-        return self.verdict()
-
-    def verdict(self) -> list[Violation]:
-        """What the judge says of the record until now."""
-        requests = self.plane.audit().requests()
-        return judge(self.history.changes(), requests, [work.gang for work in self.works])
+    async def judged(self, partial_most_s: float = FAULTS_S) -> list[str]:
+        """Wait until all work has run, then judge the whole record: the violations."""
+        await self.until_done()
+        gangs = [work.gang for work in self.works]
+        return [str(v) for v in judge(self.history.changes(), self.plane.audit().requests(), gangs, partial_most_s)]
 
     def story(self) -> str:
         """For the message of a failure: what waits, who led, the ends of the logs."""

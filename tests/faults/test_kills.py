@@ -24,15 +24,13 @@ async def kills(folder: Path, seed: int, count: int) -> list[str]:
             name = leader.partition("/")[0]
             n_before = stage.n_binds()
             creating = asyncio.create_task(stage.create(draw(stage.rng, f"k{i}", 10)))
-            n_more = stage.rng.randint(1, 20)
-            await stage.until(lambda n=n_before + n_more: stage.n_binds() >= n, f"{n_more} binds by {leader}")  # type: ignore[misc]
+            await stage.until_binds(n_before + stage.rng.randint(1, 20))
             await asyncio.sleep(stage.rng.uniform(0.0, 0.05))
             stage.replicas[name].kill()
             stage.start("scheduler", f"{name[0]}{i + 1}")
             await creating
             await stage.leader(leader)
-        found = await stage.judged()
-        return [str(violation) for violation in found]
+        return await stage.judged()
 
 
 @pytest.mark.cluster
