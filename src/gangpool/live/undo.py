@@ -41,7 +41,7 @@ class Undo:
     def look(self, now: float, identity: str) -> list[str]:
         """Gangs that are undone now, by key. `now`: monotonic."""
         partial = {unit.key: unit for unit in self._follower.world.pool.partly_seated() if self._was_meant_whole(unit)}
-        for key in [key for key in self._since if key not in partial]:
+        for key in [key for key in self._since if key not in partial and not self._is_on_its_way(key)]:
             del self._since[key]
         undone = []
         for key, unit in partial.items():
@@ -50,6 +50,11 @@ class Undo:
                 del self._since[key]
                 undone.append(key)
         return undone
+
+    def _is_on_its_way(self, key: str) -> bool:
+        """Members are being bound once more. They may be refused once more: its time goes on."""
+        unit = self._follower.world.pool.units.get(key)
+        return unit is not None and any(uid in self._follower.assumed for uid in unit.seated)
 
     def _was_meant_whole(self, unit: Unit) -> bool:
         """Some member that waits is older than the youngest bind."""
