@@ -106,6 +106,34 @@ def test_what_is_wrong_is_said(tmp_path: Path, content: Any, context: str | None
         load(str(file), context)
 
 
+def two(tmp_path: Path) -> str:
+    """Contexts, clusters and users a and b; the current one is a."""
+    first, second = config("a", user={"token": "ta"}), config("b", user={"token": "tb"})
+    both = {key: first[key] + second[key] for key in ("contexts", "clusters", "users")}
+    return str(write(tmp_path / "two", {**first, **both}))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "server", "token"),
+    [({}, "a", "ta"), ({"cluster": "b"}, "b", "ta"), ({"user": "b"}, "a", "tb"), ({"context": "b"}, "b", "tb")],
+)
+def test_cluster_and_user_can_be_chosen(tmp_path: Path, chosen: dict[str, str], server: str, token: str) -> None:
+    access = load(two(tmp_path), chosen.pop("context", None), **chosen)
+    assert (access.server, access.token) == (f"http://{server}:1", token)
+
+
+def test_a_chosen_cluster_needs_no_context(tmp_path: Path) -> None:
+    file = write(tmp_path / "c", config(current=None))
+    access = load(str(file), cluster="a")
+    assert (access.server, access.namespace) == ("http://a:1", "default")
+
+
+@pytest.mark.parametrize("kind", ["cluster", "user"])
+def test_a_chosen_entry_that_is_not_there_is_said(tmp_path: Path, kind: str) -> None:
+    with pytest.raises(AccessError, match=rf"has no {kind} c \(there are: a, b\)"):
+        load(two(tmp_path), **{kind: "c"})
+
+
 # ---- who we are
 
 
