@@ -18,4 +18,12 @@ CODES: dict[str, str] = {
     "queue-closed": "The queue is closed for new work.",
     "level-unknown": "The level that the workload names is on no node of the pool.",
     "bind-refused": "The API server refuses the bind (policy, quota); its words follow. Live only.",
+    "fits-now": "Nothing is in the way: a plan made now seats it, and a scheduler that runs binds it. Reads only.",
+    "leaving": "The pod is being deleted and never had a node; nobody may bind it any more. Reads only.",
+    "not-ours": "The pods name another scheduler, which places them. Reads only.",
+    "node-not-ready": "The node is not ready or cannot be reached: nothing new is placed there. Reads only.",
+    "node-cordoned": "The node is marked unschedulable: nothing new is placed there. Reads only.",
+    "node-degraded": "The node offers less than it has: devices are unwell or being cut. Reads only.",
+    "node-full": "The pods of the node hold all of its cards or of its places for pods. Reads only.",
+    "node-tainted": "Taints keep away pods that do not tolerate them. Reads only.",
 }

@@ -137,6 +137,11 @@ class Groups:
         for finding in findings:
             self._note(finding.object, finding.field, finding.code, finding.message)
 
+    def about(self, key: str) -> tuple[Origin, GangOf | None] | None:
+        """Who tells of a gang, and what it says; None where no pod names it."""
+        group = self._groups.get(key)
+        return None if group is None else (self._origin(key, group), group.settled[0] if group.settled else None)
+
     # ---- bringing the pool up to date
 
     def settle(self) -> None:

@@ -15,8 +15,8 @@ from gangpool.intake.amounts import amounts_text
 from gangpool.intake.answer import DomainEntry
 
 NODES_SCHEMA = "gangpool.io/nodes/v1"
-_NOT_READY = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
-_CORDONED = "node.kubernetes.io/unschedulable"
+NOT_READY = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
+CORDONED = "node.kubernetes.io/unschedulable"
 
 
 class NodeEntry(Struct, frozen=True):
@@ -55,8 +55,8 @@ def _entry(ledger: Ledger, tree: Tree, i: int, facts: NodeFacts) -> NodeEntry:
     keys = {taint.key for taint in facts.taints}
     return NodeEntry(
         name=facts.name,
-        ready=not keys & _NOT_READY,
-        schedulable=_CORDONED not in keys,
+        ready=not keys & NOT_READY,
+        schedulable=CORDONED not in keys,
         cards=facts.allocatable.get(CARD, 0),
         cards_free=free.get(CARD, 0),
         ports=len(facts.ports) or None,

@@ -122,12 +122,13 @@ def pending_of(waits: Iterable[Wait]) -> tuple[answer.PendingEntry, ...]:
             key = (member.namespace, wait.gang, "" if wait.gang else f"{wait.reason.code} {wait.reason.message}")
             found.setdefault(key, ([], wait.reason))[0].append(member.name)
     return tuple(
-        answer.PendingEntry(namespace, gang or None, tuple(names), _reason(reason))
+        answer.PendingEntry(namespace, gang or None, tuple(names), entry_of(reason))
         for (namespace, gang, _), (names, reason) in found.items()
     )
 
 
-def _reason(reason: Reason) -> answer.ReasonEntry:
+def entry_of(reason: Reason) -> answer.ReasonEntry:
+    """A reason as answers show it."""
     return answer.ReasonEntry(
         code=reason.code,
         message=reason.message,

@@ -109,6 +109,12 @@ def _allocatable(status: NodeStatus, doubts: list[Doubt]) -> dict[str, int]:
     return amounts
 
 
+def amounts_of(quantities: Quantities) -> dict[str, int]:
+    """Quantities in the ledger's units, without those that are none."""
+    found = ((resource, _amount_of(resource, quantity)[0]) for resource, quantity in quantities.items())
+    return {resource: amount for resource, amount in found if amount is not None}
+
+
 @lru_cache(maxsize=65536, typed=True)
 def _amount_of(resource: str, quantity: str | int | float) -> tuple[int | None, str]:
     """A quantity as written in the ledger's units, None where it is none, and what is wrong with it. Remembered: nodes
