@@ -18,7 +18,12 @@ async def get(server: Server, path: str) -> tuple[int, str, str]:
 async def test_answers() -> None:
     ready = False
     state = {"a": 1}
-    server = Server("127.0.0.1", 0, ready=lambda: ready, metrics=lambda: "depth 1\n", routes={"/state": lambda: state})
+    server = Server(
+        ("127.0.0.1", 0),
+        waits_for=lambda: "" if ready else "lists",
+        metrics=lambda: "depth 1\n",
+        routes={"/state": lambda: state},
+    )
     await server.start()
     try:
         assert server.port
@@ -38,9 +43,9 @@ async def test_answers() -> None:
 
 @in_loop
 async def test_address_that_is_taken_is_an_error() -> None:
-    first = Server("127.0.0.1", 0, ready=bool, metrics=str)
+    first = Server(("127.0.0.1", 0), waits_for=str, metrics=str)
     await first.start()
-    second = Server("127.0.0.1", first.port, ready=bool, metrics=str)
+    second = Server(("127.0.0.1", first.port), waits_for=str, metrics=str)
     with pytest.raises(OSError, match="in use"):
         await second.start()
     await second.close()

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
-import msgspec
 from msgspec.structs import replace
 
 from gangpool.cli.options import Source
-from gangpool.files import InputError, Located, PoolDump, read_objects, read_pool
+from gangpool.files import InputError, Located, PoolDump, read_pool
+from gangpool.files.config import read_config as read_config
 from gangpool.files.manifests import documents_of
 from gangpool.files.sources import read_bytes, shown
 from gangpool.intake import World, load
@@ -56,19 +56,6 @@ def _dumped(dump: PoolDump) -> Iterator[PoolItem]:
     yield from (node for _, node in dump.nodes)
     yield from dump.others
     yield from (pod for _, pod in dump.pods())
-
-
-def read_config(path: str | None) -> Config:
-    """The configuration of a file; the defaults without one."""
-    if path is None:
-        return Config()
-    objects = read_objects(path)
-    if len(objects) != 1:
-        raise InputError(path, "", f"holds {len(objects)} objects, and a configuration is one")
-    try:
-        return msgspec.convert(objects[0].object, Config)
-    except msgspec.ValidationError as error:
-        raise InputError(path, "", f"is no configuration: {error}") from None
 
 
 def read_value(path: str) -> Any:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import socket
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
 
 from gangpool.cli.exits import Exit
 from gangpool.cli.options import config_option
-from gangpool.cli.process import log_to_stderr, run_until_told
+from gangpool.cli.process import LISTEN, freeze, listen_option, log_to_stderr, run_until_told
+
+if TYPE_CHECKING:  # imported when the process starts
+    from gangpool.live.config_file import ConfigFile
 
 NAMESPACE = "gangpool-system"
 LEASE = "gangpool-scheduler"
+LEASE_S = 15
 
 
 class Request(Struct, frozen=True):
@@ -22,32 +26,45 @@ class Request(Struct, frozen=True):
     kubeconfig: str | None = None
     context: str | None = None
     config: str | None = None
-    listen: str = "0.0.0.0:8080"  # noqa: S104 - probes and Prometheus come from outside the pod
+    listen: tuple[str, int] = LISTEN
     identity: str = ""
     namespace: str = NAMESPACE
+    lease_duration: int = LEASE_S
 
 
 @click.command("scheduler")
 @click.option("--kubeconfig", type=click.Path(), metavar="FILE", help="Kubeconfig; default: the pod's own account.")
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig to use.")
 @config_option
-@click.option("--listen", metavar="HOST:PORT", default=Request.listen, show_default=True, help="Health and metrics.")
+@listen_option
 @click.option("--identity", metavar="ID", default="", help="Name of this replica; default: the host's name.")
 @click.option("--namespace", metavar="NS", default=NAMESPACE, show_default=True, help="Where the Lease is.")
+@click.option(
+    "--lease-duration",
+    type=click.IntRange(min=3),
+    metavar="SECONDS",
+    default=LEASE_S,
+    show_default=True,
+    help="A Lease that is not renewed for so long is taken over; it is renewed three times as often.",
+)
 def command(**options: Any) -> int:
     """Schedule the pods of the cluster: whole gangs by topology.
 
-    Replicas elect a leader by the Lease gangpool-scheduler. Serves /healthz, /readyz, /metrics and /state.
+    Replicas elect a leader by the Lease gangpool-scheduler. Serves /healthz, /readyz, /metrics and /state. The
+    configuration file is followed; SIGHUP reads it at once.
     """
-    request = Request(**{**options, "identity": options["identity"] or socket.gethostname()})
+    from gangpool.live.config_file import ConfigFile
+
     log_to_stderr()
-    run_until_told(run(request))
+    request = Request(**{**options, "identity": options["identity"] or socket.gethostname()})
+    file = ConfigFile(request.config)
+    run_until_told(run(request, file), file.ask)
     return Exit.OK
 
 
-async def run(request: Request) -> None:
+async def run(request: Request, file: ConfigFile) -> None:
     """Until SIGTERM or Ctrl-C."""
-    from gangpool.cli.inputs import read_config
+    from gangpool.kube.candidate import Times
     from gangpool.kube.client import Client
     from gangpool.kube.kubeconfig import load
     from gangpool.kube.lease import Leadership
@@ -57,21 +74,21 @@ async def run(request: Request) -> None:
     from gangpool.live.state import state_of
     from gangpool.serve.http import Server
 
-    config = read_config(request.config)
     transport = Transport(load(request.kubeconfig, request.context), user_agent="gangpool-scheduler")
     client = Client(transport)
-    scheduler = Scheduler(client, config, Leadership(client, request.namespace, LEASE, request.identity))
-    host, _, port = request.listen.rpartition(":")
+    times = Times(request.lease_duration)
+    leadership = Leadership(client, request.namespace, LEASE, request.identity, times)
+    scheduler = Scheduler(client, file.config, leadership)
+    scheduler.config_file = file
     server = Server(
-        host,
-        int(port),
-        ready=lambda: scheduler.is_ready,
+        request.listen,
+        waits_for=scheduler.waits_for,
         metrics=lambda: text_of(scheduler),
         routes={"/state": lambda: state_of(scheduler.follower, scheduler.waits)},
     )
     await server.start()
     try:
-        await scheduler.run()
+        await scheduler.run(built=freeze)
     finally:
         await server.close()
         await transport.close()

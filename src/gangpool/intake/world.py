@@ -130,6 +130,10 @@ class World:
         """A gang that the manifest `owner` describes; its members come with `pod`. `starts`: first rank by role."""
         self.groups.tell(found, owner, starts)
 
+    def serve(self, scheduler_names: Iterable[str]) -> None:
+        """Pods with these names are ours; those that are here already come in again as events."""
+        self._ours = frozenset(scheduler_names)
+
     # ---- doubts
 
     def note(self, about: str, field: str, code: str, message: str) -> None:

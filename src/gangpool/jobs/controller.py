@@ -65,6 +65,15 @@ class JobsController:
         """Everything has been listed."""
         return all(reflector.synced.is_set() for reflector in self.reflectors)
 
+    def waits_for(self) -> str:
+        """What it is not ready for yet; "" when ready."""
+        return "" if self.is_ready else "listing Jobs, quotas and pods"
+
+    async def reconfigure(self, config: Config) -> tuple[str, ...]:
+        """Go by a new configuration from the next pod on; no key needs a restart."""
+        self._scheduler = config.schedulerNames[0]
+        return ()
+
     def touch(self, key: Key) -> None:
         """This Job must be looked at."""
         self._dirty[key] = None

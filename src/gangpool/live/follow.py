@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -78,6 +78,12 @@ class Follower:
     async def synced(self) -> None:
         """Every kind has been listed once, or is not served."""
         await asyncio.gather(*(reflector.synced.wait() for reflector in self.reflectors.values()))
+
+    async def serve(self, names: Iterable[str]) -> None:
+        """Pods with these schedulerNames are ours from now on: all pods are read again."""
+        self._ours = frozenset(names)
+        self.world.serve(names)
+        await self.pod_reflector.again()
 
     def unlisted(self) -> list[str]:
         """Paths of the lists that have not come in yet."""

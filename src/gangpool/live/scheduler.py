@@ -14,13 +14,15 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gangpool.core.cycle import Cycle
 from gangpool.core.model import Plan, Seat, Wait
-from gangpool.intake.config import Config
+from gangpool.intake.config import Config, differing
 from gangpool.kube.client import Client
 from gangpool.kube.lease import Leadership
 from gangpool.live.bind import Binder, Outcome, body_of
+from gangpool.live.config_file import ConfigFile
 from gangpool.live.fence import Fence
 from gangpool.live.follow import Follower
 from gangpool.live.gather import gathered
@@ -52,6 +54,8 @@ class Scheduler:
 
     def __init__(self, client: Client, config: Config, leadership: Leadership) -> None:
         self.client = client
+        self.config = config
+        self.config_file = ConfigFile(None)
         client.transport.may_write = leadership.is_held
         self.follower = Follower(client, config)
         self.cycle = Cycle(self.follower.world.pool)
@@ -87,6 +91,7 @@ class Scheduler:
                 self.follower.start(group)
                 group.create_task(self.reporter.run())
                 group.create_task(self.fence.follow())
+                group.create_task(self.config_file.follow(self.reconfigure))
                 await self.follower.synced()
                 self._is_filled = True
                 built()
@@ -97,6 +102,15 @@ class Scheduler:
         finally:
             await self._settle_commits()
             await self.leadership.release()
+
+    async def reconfigure(self, wanted: Config) -> tuple[str, ...]:
+        """Go by a new configuration as far as that is safe; the keys that need a restart, since what is in the books
+        was read by them."""
+        if wanted.schedulerNames != self.config.schedulerNames:
+            self.config = replace(self.config, schedulerNames=wanted.schedulerNames)
+            await self.follower.serve(wanted.schedulerNames)
+        self.config = replace(self.config, agent=wanted.agent)
+        return tuple(differing(self.config, wanted))
 
     async def _settle_commits(self) -> None:
         if self._commits:

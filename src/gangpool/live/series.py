@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # the scheduler feeds the meters
 
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
+OUTCOMES = ("applied", "restart", "bad")
+
 SERIES: tuple[Series, ...] = (
     Series("gangpool_leader", "gauge", "1 while this replica holds the Lease, else 0."),
     Series("gangpool_leader_terms_total", "counter", "Times that this replica began to lead."),
@@ -51,6 +53,9 @@ SERIES: tuple[Series, ...] = (
     Series("gangpool_watch_gaps_total", "counter", "Times that the server had forgotten where a watch was (410)."),
     Series("gangpool_pool_nodes", "gauge", "Nodes of the pool."),
     Series("gangpool_pool_cards", "gauge", "Whole cards of the pool, by state: all or free."),
+    Series("gangpool_config_valid", "gauge", "0 while the configuration file is bad and the last good one holds."),
+    Series("gangpool_config_restart_needed", "gauge", "1 while the file differs from what this process goes by."),
+    Series("gangpool_config_reads_total", "counter", "Changes of the file by outcome: applied, restart (needed), bad."),
     Series("process_cpu_seconds_total", "counter", "User and system CPU time of this process."),
     Series("process_resident_memory_bytes", "gauge", "Resident memory of this process."),
 )
@@ -123,6 +128,7 @@ def _edges(scheduler: Scheduler) -> dict[str, Values]:
         lists[name] += reflector.n_lists
         watches[name] += reflector.n_watches
         gaps[name] += reflector.n_gaps
+    file = scheduler.config_file
     reporter, transport = scheduler.reporter, scheduler.client.transport
     failed = {str(status): n for status, n in reporter.n_failed.items()}
     return {
@@ -134,6 +140,9 @@ def _edges(scheduler: Scheduler) -> dict[str, Values]:
         "gangpool_lists_total": _by("resource", lists),
         "gangpool_watches_total": _by("resource", watches),
         "gangpool_watch_gaps_total": _by("resource", gaps),
+        "gangpool_config_valid": float(file.is_valid),
+        "gangpool_config_restart_needed": float(bool(file.needs_restart)),
+        "gangpool_config_reads_total": _by("outcome", {name: file.n_read[name] for name in OUTCOMES}),
     }
 
 

@@ -19,22 +19,20 @@ CLOSE_S = 1.0
 
 
 class Server:
-    """GET /healthz, /readyz (503 until `ready`), /metrics, and `routes`: path to a function that returns what is
-    encoded as JSON."""
+    """GET /healthz (200 as long as the loop turns), /readyz (503 with what it waits for, until that is ""), /metrics,
+    and `routes`: path to a function that returns what is encoded as JSON."""
 
     def __init__(
         self,
-        host: str,
-        port: int,
+        address: tuple[str, int],
         *,
-        ready: Callable[[], bool],
+        waits_for: Callable[[], str],
         metrics: Callable[[], str],
         routes: Mapping[str, Callable[[], Any]] | None = None,
     ) -> None:
-        self._host = host
-        self.port = port
+        self._host, self.port = address
         """0: any; the real one once it is started."""
-        self._ready = ready
+        self._waits_for = waits_for
         self._metrics = metrics
         app = web.Application()
         app.router.add_get("/healthz", self._health)
@@ -45,10 +43,14 @@ class Server:
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=CLOSE_S)
 
     async def start(self) -> None:
-        """Listen. OSError where the address cannot be had."""
+        """Listen. OSError that names the address where it cannot be had."""
         await self._runner.setup()
         site = web.TCPSite(self._runner, self._host, self.port)
-        await site.start()
+        try:
+            await site.start()
+        except OSError as error:
+            await self.close()
+            raise OSError(f"cannot listen on {self._host}:{self.port}: {error.strerror or error}") from None
         self.port = self._runner.addresses[0][1]
 
     async def close(self) -> None:
@@ -59,9 +61,10 @@ class Server:
         return web.Response(text="ok\n")
 
     async def _readiness(self, request: web.Request) -> web.Response:
-        if self._ready():
+        waits_for = self._waits_for()
+        if not waits_for:
             return web.Response(text="ok\n")
-        return web.Response(status=503, text="not ready\n")
+        return web.Response(status=503, text=f"not ready: {waits_for}\n")
 
     async def _series(self, request: web.Request) -> web.Response:
         return web.Response(body=self._metrics().encode(), headers={"Content-Type": CONTENT_TYPE})
