@@ -14,6 +14,8 @@ from typing import Any
 from tests.oracle.view import State, Term
 
 Json = dict[str, Any]
+Crowd = tuple[str, str]
+"""Pods that a term names, and the node label over whose values it counts them."""
 
 
 def repulsion(state: State) -> Iterator[str]:
@@ -31,8 +33,8 @@ def repulsion(state: State) -> Iterator[str]:
 def attraction(state: State) -> Iterator[str]:
     """Every new pod can be explained: placed one by one in SOME order, each found its affinity satisfied.
 
-    A pod's term is satisfied by a pod already there, or, where no pod at all matches the term yet, by itself if it
-    matches. So for each term that only newcomers match, one of them came first; given these first ones, placing
+    A pod's term is satisfied by a pod already there, or, where no pod in any domain of its key matches the term yet, by
+    itself if it matches (one on a node without the key is in no domain: kube-scheduler counts it nowhere). So for each term that only newcomers match, one of them came first; given these first ones, placing
     whatever can be placed until nothing more can is exact, because a placement never takes from another then."""
     if not any(state.view.affinity(pod) for pod in state.new):
         return
@@ -48,21 +50,21 @@ def attraction(state: State) -> Iterator[str]:
         yield f"{pod}: in no order of placing is its pod affinity satisfied on node {state.seats[pod]}"
 
 
-def _crowds_with_a_first(state: State) -> dict[str, list[str]]:
+def _crowds_with_a_first(state: State) -> dict[Crowd, list[str]]:
     """For each term by which a new pod may satisfy itself: the new pods that match it, likely first ones first."""
     view = state.view
-    crowds: dict[str, list[str]] = {}
+    crowds: dict[Crowd, list[str]] = {}
     for pod in state.new:
         for term in view.affinity(pod):
-            members = view.crowd(term.crowd)
+            members = {m for m in view.crowd(term.crowd) if m in state.seats and state.value(m, term.key) is not None}
             if pod in members and not members & state.before.keys():
                 owners = [p for p in state.new if p in members and term in view.affinity(p)]
                 others = [p for p in state.new if p in members and p not in owners]
-                crowds[term.crowd] = owners + others
+                crowds[term.crowd, term.key] = owners + others
     return crowds
 
 
-def _left_over(state: State, first: dict[str, str]) -> set[str]:
+def _left_over(state: State, first: dict[Crowd, str]) -> set[str]:
     """The new pods that find no place in the order, if in each of these crowds the given pod comes first."""
     view = state.view
     there = set(state.before)
@@ -72,12 +74,16 @@ def _left_over(state: State, first: dict[str, str]) -> set[str]:
         here = state.value(pod, term.key)
         if here is None:
             return False
-        if first.get(term.crowd) == pod:
+        if first.get((term.crowd, term.key)) == pod:
             return True
         return any(state.value(other, term.key) == here for other in view.crowd(term.crowd) & there)
 
     def may_come(pod: str) -> bool:
-        in_line = all(leader == pod or leader in there for crowd, leader in first.items() if pod in view.crowd(crowd))
+        in_line = all(
+            leader == pod or leader in there
+            for (crowd, key), leader in first.items()
+            if pod in view.crowd(crowd) and state.value(pod, key) is not None
+        )
         return in_line and all(is_satisfied(pod, term) for term in view.affinity(pod))
 
     while ready := {pod for pod in todo if may_come(pod)}:
