@@ -15,8 +15,24 @@ def test_an_outdated_pod_rests_for_a_moment_and_says_nothing() -> None:
     rests = Rests()
     assert rests.outdated("pod:1", 0.0) == 0.05
     assert rests.outdated("pod:1", 0.05) == 0.1
-    assert (rests.keys(0.1), rests.texts(0.1)) == ({"pod:1"}, {})
+    assert (rests.keys(0.1), rests.texts(0.1)) == (frozenset({"pod:1"}), dict[str, str]())
     assert max(rests.outdated("pod:1", 1.0) for _ in range(2000)) == MOST_S
+
+
+def test_a_refusal_is_remembered_until_the_bind_comes_about() -> None:
+    rests = Rests()
+    rests.refused("ml/g", 0.0, "no")
+    assert rests.keys(5.0) == frozenset()
+    assert rests.is_refused("ml/g")
+    rests.done("ml/g")
+    assert not rests.is_refused("ml/g")
+
+
+def test_the_two_causes_count_apart() -> None:
+    rests = Rests()
+    for _ in range(5):
+        rests.outdated("ml/g", 0.0)
+    assert rests.refused("ml/g", 0.0, "no") == 1.0
 
 
 def test_what_is_done_begins_anew() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from gangpool.core.model import Reason, Wait
 from gangpool.intake.config import Config
 from gangpool.kube.lease import Leadership
-from gangpool.live.scheduler import Rest, Scheduler
+from gangpool.live.scheduler import Scheduler
 from gangpool.live.series import SERIES, text_of
 from gangpool.objects.node import Node
 from tests.kube.standin import in_loop, served
@@ -39,7 +40,7 @@ async def test_what_happened_is_shown() -> None:
         scheduler.follower.take_pod(pod_of("a"))
         (unit,) = scheduler.follower.world.pool.waiting()
         scheduler.reporter.waits([Wait("", tuple(unit.waiting.values()), Reason("cannot-fit", "x"))], {})
-        scheduler.rests["ml/g"] = Rest(float("inf"), 1, "quota")
+        scheduler.committer.rests.refused("ml/g", time.monotonic(), "quota")
         scheduler.meters.plan.observe(0.003)
         scheduler.meters.plan.observe(70.0)
         scheduler.meters.n_seats = 4

@@ -7,6 +7,7 @@ with jitter, with an end. 422 of our fence: we lead no more. 403, 404, other 422
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any, Literal
 
 import msgspec
@@ -14,7 +15,7 @@ from msgspec import Struct
 
 from gangpool.core.model import Seat
 from gangpool.kube.client import ApiError, Client, backoff_s, encode
-from gangpool.kube.transport import Unreachable, Withheld
+from gangpool.kube.transport import Request, Unreachable, Withheld
 from gangpool.live.handover import DEVICES, devices_of
 from gangpool.objects.pod import Pod
 
@@ -22,16 +23,19 @@ LEADER = "gangpool.io/leader"
 FENCE = "gangpool-fence"
 """Name of the admission policy; its refusals carry it."""
 PROBE = "gangpool-fence-probe"
-TRIES = 7
-"""With back-off from 0.2 s: some 12 s in all."""
+CALL_S = 5.0
+"""One request: a connection that has gone dead without a word must not hold up a gang."""
+GIVE_UP_S = 12.0
+"""All tries of one Binding. With what follows (the gang is planned again, or undone) less than half a minute."""
 
 _pod = msgspec.json.Decoder(Pod).decode
 
 
 class Outcome(Struct, frozen=True):
-    """`bound`; `lost`: this pod cannot be bound there, `text` says why; `stale`: we lead no more."""
+    """`bound`; `lost`: this pod cannot be bound there, `text` says why; `stale`: we lead no more; `again`: not known
+    yet, or not now (`bind` never ends with it)."""
 
-    kind: Literal["bound", "lost", "stale"]
+    kind: Literal["bound", "lost", "stale", "again"]
     text: str = ""
     status: int = 0
 
@@ -70,28 +74,35 @@ class Binder:
 
     async def bind(self, seat: Seat, body: bytes, *, dry_run: bool = False) -> Outcome:
         """Bind one pod; comes back when the outcome is known, or given up."""
-        member = seat.member
-        path = f"/api/v1/namespaces/{member.namespace}/pods/{member.name}"
+        path = f"/api/v1/namespaces/{seat.member.namespace}/pods/{seat.member.name}"
         params = {"dryRun": "All"} if dry_run else None
-        for attempt in range(TRIES):
-            try:
-                await self._client.send("POST", f"{path}/binding", body, params)
-                return self._bound(dry_run)
-            except ApiError as error:
-                outcome = await self._refused(error, path, seat)
-                if outcome is not None:
-                    self._count(outcome, dry_run)
-                    return outcome
-            except Withheld as error:
-                outcome = Outcome("stale", str(error))
+        request = Request("POST", f"{path}/binding", params, body, limit_s=CALL_S)
+        end_s, attempt = time.monotonic() + GIVE_UP_S, 0
+        while True:
+            outcome = await self._once(request, path, seat, end_s)
+            left_s = end_s - time.monotonic()
+            if outcome.kind == "again" and left_s <= 0:
+                outcome = Outcome("lost", outcome.text, outcome.status)
+            if outcome.kind != "again":
                 self._count(outcome, dry_run)
                 return outcome
-            except Unreachable:
-                if not dry_run and await self._is_ours(path, seat):
-                    return self._bound(dry_run)
-            await asyncio.sleep(backoff_s(attempt))
-        self.n_lost += not dry_run
-        return Outcome("lost", "the API server does not answer")
+            await asyncio.sleep(min(backoff_s(attempt), left_s))
+            attempt += 1
+
+    async def _once(self, request: Request, path: str, seat: Seat, end_s: float) -> Outcome:
+        """One try. The server's wish to slow down is heeded until `end_s`, and then the pod is only read."""
+        try:
+            async with asyncio.timeout(max(end_s - time.monotonic(), 0.0)):
+                await self._client.once(request)
+        except ApiError as error:
+            return await self._refused(error, path, seat)
+        except Withheld as error:
+            return Outcome("stale", str(error))
+        except (Unreachable, TimeoutError) as error:  # it may have been done
+            if not request.params and await self._is_ours(path, seat):
+                return BOUND
+            return Outcome("again", str(error) or "the API server asks to wait, or does not answer")
+        return BOUND
 
     async def probe(self, leader: str) -> int:
         """Status of a dry-run bind, in this leader's name, of a pod that does not exist: 422 while the fence
@@ -110,17 +121,13 @@ class Binder:
             return 0
         return 201
 
-    def _bound(self, dry_run: bool) -> Outcome:
-        self.n_bound += not dry_run
-        return BOUND
-
     def _count(self, outcome: Outcome, dry_run: bool) -> None:
         if not dry_run:
             self.n_bound += outcome.kind == "bound"
             self.n_lost += outcome.kind != "bound"
 
-    async def _refused(self, error: ApiError, path: str, seat: Seat) -> Outcome | None:
-        """What a refusal means; None: try again."""
+    async def _refused(self, error: ApiError, path: str, seat: Seat) -> Outcome:
+        """What a refusal means."""
         if error.status == 409:
             self.n_conflicts += 1
             if await self._is_ours(path, seat):
@@ -130,12 +137,13 @@ class Binder:
             if FENCE in error.message:
                 return Outcome("stale", error.message, error.status)
             return Outcome("lost", error.message, error.status)
-        return None
+        return Outcome("again", error.message, error.status)
 
     async def _is_ours(self, path: str, seat: Seat) -> bool:
         """Does the server show the very pod on our node?"""
         try:
-            pod = _pod(await self._client.get(path))
-        except (ApiError, Unreachable, msgspec.MsgspecError):
+            async with asyncio.timeout(CALL_S):
+                pod = _pod(await self._client.once(Request("GET", path, limit_s=CALL_S)))
+        except (ApiError, Unreachable, TimeoutError, msgspec.MsgspecError):
             return False
         return pod.spec.nodeName == seat.node and pod.metadata.uid == seat.member.uid

@@ -41,10 +41,15 @@ class Rests:
 
     def _again(self, key: str, now: float, first_s: float, text: str) -> float:
         before = self._rests.get(key)
-        tries = before.tries if before is not None else 0
+        tries = before.tries if before is not None and bool(before.text) == bool(text) else 0
         wait_s = min(first_s * 2.0 ** min(tries, 20), MOST_S)
         self._rests[key] = Rest(now + wait_s, tries + 1, text)
         return wait_s
+
+    def is_refused(self, key: str) -> bool:
+        """The server has refused it, and it has not come about since."""
+        rest = self._rests.get(key)
+        return rest is not None and bool(rest.text)
 
     def done(self, key: str) -> None:
         """All its binds came about."""

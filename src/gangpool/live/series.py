@@ -115,7 +115,7 @@ def _waiting(scheduler: Scheduler, wall: float) -> dict[str, Values]:
         "gangpool_waiting_units": _by("code", units),
         "gangpool_waiting_pods": n_pods,
         "gangpool_oldest_wait_seconds": max(0.0, wall - oldest),
-        "gangpool_resting_units": sum(rest.until > now for rest in scheduler.rests.values()),
+        "gangpool_resting_units": len(scheduler.committer.rests.keys(now)),
     }
 
 

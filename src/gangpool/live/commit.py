@@ -1,0 +1,133 @@
+"""A plan's seats to the cluster, one unit after another: tried dry where it is needed, bound together, and what did
+not come about waits again.
+
+Called by `scheduler` after each plan. Promises: a seat is assumed (`follower.assumed`) from the plan until the server
+shows it or it is lost, never longer; a unit whose binds failed rests (`rests`). A refusal in the name of an identity
+that leads no more ends that identity's term, and no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from gangpool.core.model import Plan, Seat
+from gangpool.kube.lease import Leadership
+from gangpool.live.bind import Binder, Outcome, body_of
+from gangpool.live.follow import Follower
+from gangpool.live.report import Reporter
+from gangpool.live.rests import Rests
+from gangpool.live.series import Meters
+
+log = logging.getLogger("gangpool.commit")
+
+ACCEPTED_MOST = 50_000
+"""Gangs that are remembered as accepted; one that is forgotten is tried dry once more."""
+OUTDATED = (404, 409)
+"""The pod is gone, made anew, or bound by another: not as we knew it."""
+
+Losses = list[tuple[Seat, Outcome]]
+
+
+class Committer:
+    """Mutable owner of the commits that run, and of who rests."""
+
+    def __init__(
+        self, binder: Binder, follower: Follower, leadership: Leadership, reporter: Reporter, meters: Meters
+    ) -> None:
+        self._binder = binder
+        self._follower = follower
+        self._leadership = leadership
+        self._reporter = reporter
+        self._meters = meters
+        self.rests = Rests()
+        self._accepted: set[str] = set()
+        self._running: set[asyncio.Task[None]] = set()
+
+    def start(self, plan: Plan) -> None:
+        """Begin to bind what a plan has seated."""
+        by_unit: dict[str, list[Seat]] = defaultdict(list)
+        for seat in plan.seats:
+            uid = seat.member.uid
+            self._follower.assumed[uid] = seat.node
+            by_unit[seat.member.gang or f"pod:{uid}"].append(seat)
+        for key, seats in by_unit.items():
+            task = asyncio.create_task(self._unit(key, seats))
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+
+    async def settle(self, most_s: float) -> None:
+        """Let those that run come to their end, for a while."""
+        if self._running:
+            await asyncio.wait(self._running, timeout=most_s)
+
+    async def _unit(self, key: str, seats: Sequence[Seat]) -> None:
+        """Bind the members of one unit together; what is lost waits again."""
+        started, identity = time.monotonic(), self._leadership.identity
+        try:
+            lost = await self._bind(key, seats, identity)
+        except Exception as defect:
+            log.exception("commit-defect unit=%s", key)
+            lost = [(seat, Outcome("lost", f"a defect of gangpool: {defect!r}")) for seat in seats]
+        self._meters.commit.observe(time.monotonic() - started)
+        n_stale = sum(outcome.kind == "stale" for _, outcome in lost)
+        if n_stale:
+            log.error("fenced identity=%s", identity)
+            self._meters.n_fenced += n_stale
+            self._leadership.lose(identity)
+        self._return(lost)
+        self._rest(key, [outcome for _, outcome in lost])
+        gone = {seat.member.uid for seat, _ in lost}
+        self._reporter.bound(key, [seat for seat in seats if seat.member.uid not in gone])
+
+    async def _bind(self, key: str, seats: Sequence[Seat], identity: str) -> Losses:
+        """What of it did not come about."""
+        pods = self._follower.pods
+        lost: Losses = [(s, Outcome("lost", "the pod is gone", 404)) for s in seats if s.member.uid not in pods]
+        bodies = [(s, body_of(s, pods[s.member.uid], identity)) for s in seats if s.member.uid in pods]
+        refused = await self._try_dry(key, bodies)
+        if refused is not None:
+            return lost + [(seat, refused) for seat, _ in bodies]
+        outcomes = await asyncio.gather(*(self._binder.bind(seat, body) for seat, body in bodies))
+        return lost + [(s, o) for (s, _), o in zip(bodies, outcomes, strict=True) if o.kind != "bound"]
+
+    async def _try_dry(self, key: str, bodies: Sequence[tuple[Seat, bytes]]) -> Outcome | None:
+        """The refusal, where a dry run meets one. A gang whose like the cluster has never accepted is tried with its
+        first member; one that was refused, with all of them, so that it does not come about by half once more."""
+        was_refused = self.rests.is_refused(key)
+        if len(bodies) < 2 or (key in self._accepted and not was_refused):
+            return None
+        tried = bodies if was_refused else bodies[:1]
+        outcomes = await asyncio.gather(*(self._binder.bind(seat, body, dry_run=True) for seat, body in tried))
+        refused = [outcome for outcome in outcomes if outcome.kind != "bound"]
+        if refused:
+            return next((outcome for outcome in refused if outcome.kind == "stale"), refused[0])
+        if len(self._accepted) >= ACCEPTED_MOST:
+            self._accepted.clear()
+        self._accepted.add(key)
+        return None
+
+    def _return(self, lost: Losses) -> None:
+        """Lost seats are given back. Members that the server has meanwhile shown with a node are no loss."""
+        for seat, _ in lost:
+            if self._follower.assumed.get(seat.member.uid) == seat.node:
+                self._follower.unseat(seat.member.uid)
+
+    def _rest(self, key: str, outcomes: Sequence[Outcome]) -> None:
+        """A unit rests after a loss: for a moment where a watch will tell, else longer each time."""
+        if not outcomes:
+            self.rests.done(key)
+            return
+        now = time.monotonic()
+        refused = [outcome for outcome in outcomes if outcome.status not in OUTDATED]
+        if not refused:
+            wait_s = self.rests.outdated(key, now)
+        elif all(outcome.kind == "stale" for outcome in refused):
+            return  # whoever leads now plans it
+        else:
+            wait_s = self.rests.refused(key, now, next(o.text for o in refused if o.kind != "stale"))
+        for (status, text), n in Counter((o.status, o.text[:200]) for o in outcomes).items():
+            log.warning("bind-lost unit=%s members=%d rest_s=%.2f status=%d text=%s", key, n, wait_s, status, text)
