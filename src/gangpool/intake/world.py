@@ -46,6 +46,8 @@ class World:
         self.pool = Pool(None if levels is None else tuple(levels), capacity=max(64, n_nodes))
         self.store = Store()
         self.notes: dict[Note, None] = {}
+        self.notes_most: int | None = None
+        """A process that lives keeps the latest notes only; None: all."""
         self.groups = Groups(self.pool, self.store, self.note)
         self._ours = frozenset(config.schedulerNames)
         self._referring: dict[str, tuple[Pod, Place | None]] = {}
@@ -139,6 +141,8 @@ class World:
     def note(self, about: str, field: str, code: str, message: str) -> None:
         """Remember a doubt once."""
         self.notes[Note(about, field, code, message)] = None
+        if self.notes_most is not None and len(self.notes) > self.notes_most:
+            del self.notes[next(iter(self.notes))]
 
     def findings(self, found: Iterable[Finding]) -> None:
         """Remember what dialects have found."""
@@ -150,6 +154,8 @@ class World:
         about = place.owner or owner_of(pod)
         if (about, place.template) in self._doubted:
             return
+        if self.notes_most is not None and len(self._doubted) >= self.notes_most:
+            self._doubted.clear()
         self._doubted.add((about, place.template))
         for field, code, message in members.doubts(pod, self.store):
             self.note(about, fields.join(place.template, field), code, message)

@@ -28,7 +28,8 @@ _NODE_AFFINITY = "spec.affinity.nodeAffinity"
 _AFFINITY = "spec.affinity.podAffinity"
 _ANTI_AFFINITY = "spec.affinity.podAntiAffinity"
 
-_CACHE_MAX = 100_000
+_CACHE_MAX = 30_000
+"""Templates remembered, some 1.5 KB each."""
 _by_template: dict[tuple[bytes, bool, tuple[NodeSelector, ...]], Shape] = {}
 _interned: dict[Shape, Shape] = {}
 _encode = msgspec.msgpack.Encoder().encode
