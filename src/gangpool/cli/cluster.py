@@ -39,14 +39,16 @@ def access_of(source: Source) -> Access:
 def read(source: Source, *, with_pods: bool) -> Snapshot:
     """The cluster now."""
     access = access_of(source)
+    found: list[Snapshot] = []
     try:
-        return asyncio.run(_read(access, source, with_pods))
+        asyncio.run(_read(access, source, with_pods, found))
     except ApiError as error:
         raise refusal(access, error) from None
     except TimedOut as error:
         raise Stopped(f"{access.server}: {error}; --request-timeout sets how long", Exit.TIMEOUT) from None
     except Unreachable as error:
         raise Stopped(f"no answer from the API server {access.server}: {error}", Exit.ERROR) from None
+    return found[0]
 
 
 def refusal(access: Access, error: ApiError) -> Stopped:
@@ -60,14 +62,15 @@ def refusal(access: Access, error: ApiError) -> Stopped:
     return Stopped(f"{access.server}: {error.status} {words}", Exit.ERROR)
 
 
-async def _read(access: Access, source: Source, with_pods: bool) -> Snapshot:
+async def _read(access: Access, source: Source, with_pods: bool, found: list[Snapshot]) -> None:
+    """Into `found`: of what a main coroutine returns `asyncio.run` makes a text, for a message that nobody sees."""
     from gangpool.live import snapshot
 
     who = (source.as_user, *source.as_group) if source.as_user else ()
     transport = Reader(access, source.request_timeout, who)
     progress = Progress()
     try:
-        return await snapshot.read(Client(transport), with_pods=with_pods, tell=progress.tell)
+        found.append(await snapshot.read(Client(transport), with_pods=with_pods, tell=progress.tell))
     finally:
         progress.end()
         await transport.close()
