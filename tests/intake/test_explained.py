@@ -207,6 +207,11 @@ def indexed(name: str, i: int) -> Json:
     [
         ("pod/bgi-0", "ml", "pod/ml/bgi-0 is not there; did you mean big-0 or big-1?"),
         ("pod/big-0", "web", "pod/web/big-0 is not there, but namespace ml has one of that name: give -n"),
+        (
+            "pod/bgi-0",
+            "web",
+            "pod/web/bgi-0 is not there; did you mean big-0 in namespace ml or big-1 in namespace ml?",
+        ),
         ("podgroup/bg", "ml", "podgroup/ml/bg is not there; did you mean big?"),
         ("job/x", "ml", "job/ml/x is not there"),
         ("node/n", "ml", "node/n is not there; did you mean n1?"),

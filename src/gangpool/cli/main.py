@@ -21,7 +21,19 @@ from gangpool.cli.exits import Exit, Stopped
 NAME = "gangpool"
 PLUGIN = "kubectl gangpool"
 """What people type before the name of a sub-command."""
-COMMANDS = ("place", "nodes", "tree", "quantity", "demo", "completion", "scheduler", "jobs-controller", "manifests")
+COMMANDS = (
+    "place",
+    "explain",
+    "jobs",
+    "nodes",
+    "tree",
+    "quantity",
+    "demo",
+    "completion",
+    "scheduler",
+    "jobs-controller",
+    "manifests",
+)
 """In the order of the help page; each is the `command` of the module `gangpool.cli.NAME`."""
 
 

@@ -23,17 +23,18 @@ from gangpool.intake.not_there import not_there_text
 from gangpool.intake.place import entry_of
 from gangpool.intake.references import Origin
 from gangpool.intake.seen import Seen, uid_of
-from gangpool.intake.store import subject_of
+from gangpool.intake.store import name_of, subject_of
 from gangpool.intake.target import Target, is_of
+from gangpool.intake.told import told_by
 from gangpool.intake.world import World, owner_of
 from gangpool.objects.pod import Pod
 from gangpool.objects.state import is_leaving, is_terminal
 from gangpool.workloads import registry
-from gangpool.workloads.base import Object
+from gangpool.workloads.base import GangOf, Object, WorkloadError
 
 
 def explain(world: World, seen: Seen, target: Target) -> ExplainAnswer:
-    """The answer about one object. Raises NotThere, WorkloadError."""
+    """The answer about one object. Raises NotThere."""
     if target.is_node:
         return explain_node(world, seen, target)
     pods = sorted((p for p in seen.pods.values() if is_of(p, target, world.store)), key=lambda p: p.metadata.name)
@@ -62,6 +63,9 @@ class _Case:
         waiting = [stand for stand in self.stands if self.state == PENDING and self._waits(stand)]
         self.main = next(iter(waiting or self.stands), None)
         """What the answer is about: of several units the first that waits."""
+        is_over = self.state == FINISHED and len(keys) == 1 and not self.stands
+        self.told = told_by(self.world, pods[0]) if is_over else None
+        """The gang of pods that have all finished."""
 
     def answer(self, seen: Iterable[Pod]) -> ExplainAnswer:
         """Everything that there is to say. `seen`: all pods of the namespace."""
@@ -72,22 +76,29 @@ class _Case:
         also = [AlsoEntry(other.code, other.message) for other in reasons] + unread + self._doubts()
         crew = self._crew(seen)
         nodes = nodes_of(crew)
-        gang = None if self.main is None else self.main.gang
-        is_one_gang = gang is not None and len(self.stands) == 1
+        gang, minimum = self._gang()
         return ExplainAnswer(
             schema=EXPLAIN_SCHEMA,
             object=self.target.text,
-            gang=None if gang is None else gang.key,
+            gang=gang,
             state=self.state,
             reason=None if reason is None else entry_of(reason),
             also=tuple(dict.fromkeys(also)),
             node=None if pod is None else pod.spec.nodeName or None,
             devices=devices,
             since=since(self.state, self.pods),
-            members=counted(self.main.minimum if is_one_gang and self.main else None, crew) if crew else None,
+            members=counted(minimum, crew) if crew else None,
             nodes=nodes,
             domain=self.forecast.domain_of(nodes),
         )
+
+    def _gang(self) -> tuple[str | None, int | None]:
+        """Key and minimum; no minimum where the object has several gangs."""
+        if self.told is not None:
+            return self.told.key, self.told.minimum
+        if self.main is None or self.main.gang is None:
+            return None, None
+        return self.main.key, self.main.minimum if len(self.stands) == 1 else None
 
     def _state(self) -> str:
         schedulers = self.world.config.schedulerNames
@@ -105,7 +116,7 @@ class _Case:
         """Does what is asked about wait in this unit? A gang that has started is placed, though more may come."""
         if self.target.is_pod:
             return any(member.uid in self.uids for member in stand.waiting)
-        return not stand.is_started if stand.gang is not None else bool(stand.waiting)
+        return not stand.is_started
 
     def _reasons(self) -> list[Reason]:
         """The reason of the object first, then all others that its units say, each once."""
@@ -161,15 +172,19 @@ class _Case:
         """The pods that are counted: all of a pod's gang, else those of the object."""
         if not self.target.is_pod:
             return self.pods
-        if self.main is None or self.main.gang is None:
-            return ()
-        return crews(self.forecast, seen).get(self.main.key, ())
+        gang, _ = self._gang()
+        return crews(self.forecast, seen).get(gang, ()) if gang is not None else ()
 
 
 def _without_pods(world: World, objects: Iterable[Object]) -> Iterator[Stand]:
     """The gangs that these objects define, none of whose pods exists."""
     for obj in objects:
-        for found in registry.gangs_of(obj, world.store):
+        try:
+            gangs = registry.gangs_of(obj, world.store)
+        except WorkloadError as mistake:
+            text = f"{mistake.field}: {mistake.message}"
+            gangs = (GangOf(key="/".join(name_of(obj)), minimum=1, error=text),)
+        for found in gangs:
             yield not_there(gang_from(found, (), world.store, Origin(subject_of(obj), obj)))
 
 

@@ -39,8 +39,8 @@ class Stand(Struct, frozen=True):
 
     @property
     def is_started(self) -> bool:
-        """Its minimum has nodes."""
-        return len(self.seated) >= self.minimum
+        """Its minimum has nodes, or had: who is left of it runs."""
+        return len(self.seated) >= self.minimum or (bool(self.seated) and not self.waiting)
 
 
 class Forecast:
@@ -81,6 +81,11 @@ class Forecast:
             seats=seats,
             reason=self._reasons.get(key),
         )
+
+    def n_cards(self, uid: str) -> int:
+        """Whole cards that a pod holds."""
+        claim = self.world.pool.ledger.claims.get(uid)
+        return 0 if claim is None else claim.cards.bit_count()
 
     def domain_of(self, nodes: Sequence[str]) -> DomainEntry | None:
         """The narrowest domain that holds all these nodes; None where none does, or a node is unknown."""

@@ -20,9 +20,12 @@ def not_there_text(world: World, seen: Seen, target: Target) -> str:
     if elsewhere and not target.is_node:
         which = f"namespace {elsewhere[0]} has" if len(elsewhere) == 1 else f"namespaces {', '.join(elsewhere)} have"
         return f"{target.text} is not there, but {which} one of that name: give -n"
-    here = sorted({name for space, name in known if target.is_node or space == target.namespace})
-    near = difflib.get_close_matches(target.name, here, CLOSE_MOST)
-    return f"{target.text} is not there" + (f"; did you mean {' or '.join(near)}?" if near else "")
+    here = {name: name for space, name in known if target.is_node or space == target.namespace}
+    for names in (here, {name: f"{name} in namespace {space}" for space, name in sorted(known)}):
+        near = difflib.get_close_matches(target.name, sorted(names), CLOSE_MOST)
+        if near:
+            return f"{target.text} is not there; did you mean {' or '.join(names[name] for name in near)}?"
+    return f"{target.text} is not there"
 
 
 def _names(world: World, seen: Seen, target: Target) -> Iterator[tuple[str, str]]:
