@@ -8,7 +8,7 @@ NAMESPACE = "gangpool-system"
 FENCE = "gangpool-fence"
 LEASE = "gangpool-scheduler"
 POLICIES = ["validatingadmissionpolicies", "validatingadmissionpolicybindings"]
-READ = ["get", "list", "watch"]
+READ = ["list", "watch"]
 
 Rule = dict[str, list[str]]
 
@@ -47,6 +47,7 @@ EVENTS = rule([""], ["events"], ["create", "patch"])
 
 SCHEDULER: list[Rule] = [
     *FOLLOWED,
+    rule([""], ["pods"], ["get"]),  # after a bind whose answer was lost
     rule([""], ["pods/binding", "pods/eviction"], ["create"]),
     rule([""], ["pods/status"], ["patch"]),
     rule(["scheduling.k8s.io", "scheduling.volcano.sh", "scheduling.x-k8s.io"], ["podgroups/status"], ["patch"]),
@@ -55,11 +56,11 @@ SCHEDULER: list[Rule] = [
 ]
 JOBS: list[Rule] = [
     rule(["batch.volcano.sh"], ["jobs"], READ),
-    rule(["batch.volcano.sh"], ["jobs/status", "jobs/finalizers"], ["patch", "update"]),
-    rule(["scheduling.volcano.sh"], ["podgroups"], [*READ, "create", "patch", "delete"]),
+    rule(["batch.volcano.sh"], ["jobs/status"], ["patch"]),
+    rule(["batch.volcano.sh"], ["jobs/finalizers"], ["update"]),  # where owner references need it (OpenShift)
+    rule(["scheduling.volcano.sh"], ["podgroups"], ["create"]),
     rule([""], ["pods"], [*READ, "create", "delete"]),
     rule([""], ["resourcequotas"], READ),
-    EVENTS,
 ]
 RIGHTS: dict[str, list[Rule]] = {
     "scheduler": SCHEDULER,
