@@ -135,7 +135,7 @@ def test_the_configuration_names_the_levels(job: str, tmp_path: Path, capsys: py
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{apiVersion: gangpool.io/v1, kind: Config, topolgy: {}}", "unknown field `topolgy`"),
+        ("{apiVersion: gangpool.io/v1, kind: Config, topolgy: {}}", "topolgy: unknown key; did you mean topology?"),
         ("{apiVersion: gangpool.io/v1, kind: Konfig}", "Konfig"),
         ("{apiVersion: gangpool.io/v1, kind: Config}\n---\n{apiVersion: v1, kind: Pod}", "holds 2 objects"),
     ],
