@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gangpool.core import tally
+from gangpool.core import ledger, tally
 from gangpool.core.cycle import Cycle
 from gangpool.intake.world import World
 from gangpool.objects import shape
@@ -17,15 +17,16 @@ from gangpool.objects.node import Node
 from gangpool.objects.pod import Pod
 from tests.intake.build import CONFIG, Json, node, obj, pod
 
-N_JOBS = 300
+N_JOBS = 600
 MOST_BYTES_PER_JOB = 50
-"""Less than any object of a job: 300 dictionary entries that stay would be seen."""
+"""Less than any object of a job: 600 dictionary entries that stay would be seen."""
 
 
 def test_ended_jobs_leave_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs with names, labels, selectors and mistakes of their own come, run, and are deleted."""
     monkeypatch.setattr(shape, "_CACHE_MAX", 50)  # small, so that what is bounded is full from the start
     monkeypatch.setattr(tally, "KEPT", 20)
+    monkeypatch.setattr(ledger, "TOUCHED_LIMIT", 500)
     world = World(CONFIG)
     world.notes_most = 50
     for number in range(8):
