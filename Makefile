@@ -13,7 +13,7 @@ DEV_STAMP := $(VENV)/.dev-$(KEY)
 DOCS_STAMP := $(VENV)/.docs-$(KEY)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo venv cluster test test-unit test-long lint format bench mutants docs lock clean
+.PHONY: help demo venv cluster test test-unit test-long lint format bench bench-live mutants docs lock clean
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -51,6 +51,9 @@ format: $(DEV_STAMP) ## Let ruff rewrite what it can
 
 bench: $(DEV_STAMP) ## Measure, check each result, compare with bench/ranges.toml
 	$(PY) -m bench $(ARGS)
+
+bench-live: $(DEV_STAMP) cluster ## Measure the live scheduler beside kube-scheduler on a real API server (10 min)
+	$(PY) -m bench.live $(ARGS)
 
 mutants: $(DEV_STAMP) ## 200 mutations of core/; at least 90 % must be caught, each survivor explained
 	$(PY) -m scripts.mutants $(ARGS)

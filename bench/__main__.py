@@ -9,7 +9,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -64,8 +64,11 @@ def table(found: Sequence[Measurement], limits: Sequence[Range]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def judge(found: Sequence[Measurement], limits: Sequence[Range], chosen: Sequence[str]) -> list[str]:
-    """Return what is out of range, and the ranges whose figure was not measured though its workload was asked for."""
+def judge(
+    found: Sequence[Measurement], limits: Sequence[Range], chosen: Sequence[str], known: Collection[str] | None = None
+) -> list[str]:
+    """Return what is out of range, and the ranges whose figure was not measured though its workload was asked for.
+    `known`: all workloads that there are; by default those that are registered."""
     wrong = []
     for m in found:
         limit = ranges.find(limits, m)
@@ -73,14 +76,15 @@ def judge(found: Sequence[Measurement], limits: Sequence[Range], chosen: Sequenc
             value = ranges.in_unit(m, m.median, limit.unit)
             wrong.append(f"{m.workload}: {m.kind} is {ranges.number(value)} {limit.unit}, want {limit}")
     measured = {(m.workload, m.kind) for m in found}
-    known = BENCHES.keys() | FIGURES.keys()
+    known = BENCHES.keys() | FIGURES.keys() if known is None else known
     lost = [
         r for r in limits if (r.workload, r.kind) not in measured and (r.workload in chosen or r.workload not in known)
     ]
     return wrong + [f"{r.workload}: ranges.toml has a range for its {r.kind}, which nothing measured" for r in lost]
 
 
-def _as_json(found: Sequence[Measurement], limits: Sequence[Range], wrong: Sequence[str]) -> str:
+def as_json(found: Sequence[Measurement], limits: Sequence[Range], wrong: Sequence[str]) -> str:
+    """What was measured, where, and what is wrong with it."""
     machine = {"python": platform.python_version(), "machine": platform.machine(), "cpus": os.cpu_count()}
     rows = [{**asdict(m), "range": str(limit) if (limit := ranges.find(limits, m)) else None} for m in found]
     return json.dumps({"machine": machine, "measurements": rows, "wrong": wrong}, indent=1, ensure_ascii=False) + "\n"
@@ -118,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     wrong += judge(found, limits, chosen)
     print("\n".join(table(found, limits)))
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(_as_json(found, limits, wrong), encoding="utf-8")
+    options.json.write_text(as_json(found, limits, wrong), encoding="utf-8")
     for line in wrong:
         print(line)
     print(f"bench: {len(chosen)} workloads, {len(found)} figures, {len(wrong)} wrong")

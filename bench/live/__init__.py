@@ -1,0 +1,1 @@
+"""Figures of the live scheduler on a real API server: `python -m bench.live`, `make bench-live`."""
