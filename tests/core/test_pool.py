@@ -65,9 +65,9 @@ def test_new_labels_of_a_running_pod_keep_its_cards() -> None:
     pool = pool_of(WORLD)
     match, _ = pool.ledger.terms.term(term("zone", "app=x"))
     pool.set_member(foreign("p", "n1", shape(2)))
-    pool.set_member(foreign("q", "n1", shape(2)))
+    pool.set_member(foreign("q", "n1", shape(2), cards=(2, 3)))
     pool.drop_member("p")
-    pool.set_member(foreign("q", "n1", shape(2), labels="app=x"))
+    pool.set_member(foreign("q", "n1", shape(2), cards=(2, 3), labels="app=x"))
     assert cards_of(pool, "q") == 0b1100
     assert match.total == 1
     assert free(pool, "n1") == 6

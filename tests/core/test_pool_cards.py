@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gangpool.core.model import Card, Member, Port
 from gangpool.core.pool import Pool
 from tests.core.build import foreign, member, node, plan, pool_of, shape, submit
@@ -41,8 +43,31 @@ def test_who_is_told_its_cards_is_right_and_guesses_move() -> None:
     assert (cards_of(pool, "p"), cards_of(pool, "q"), cards_of(pool, "r")) == (0b1001, 0b10000, 0b110)
     assert pool.free_mask(0) == 0b11100000
     pool.set_member(told("s", "n1", (2, 3)))
-    assert (cards_of(pool, "p"), cards_of(pool, "r")) == (0b100001, 0b110)
+    assert (cards_of(pool, "p"), cards_of(pool, "q"), cards_of(pool, "r")) == (0b10001, 0b100000, 0b110)
     assert pool.free_mask(0) == 0b11000000
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_guesses_do_not_depend_on_who_came_first(is_known: bool) -> None:
+    """1. A pod of others comes to a node where one of ours has the lowest card and port. 2. Ours ends. 3. The next of
+    ours gets the card that a dry run on a dump of this moment says: there the other pod has the lowest."""
+    cards = tuple(Card(i, switch=f"s{i // 2}") for i in range(4)) if is_known else ()
+    facts = node("n1", 4, cards=cards, ports=(Port("mlx0"), Port("mlx1")), room={"rdma/hca": 4})
+    asked = shape(1, room={"rdma/hca": 1})
+    theirs = foreign("theirs", "n1", asked)
+    ours = foreign("ours", "n1", asked, cards=(0,), ports=("mlx0",))
+    live, dry = Pool(), Pool()
+    for pool, pods in ((live, [ours, theirs]), (dry, [theirs])):
+        pool.set_node(facts)
+        for pod in pods:
+            pool.set_member(pod)
+    live.drop_member("ours")
+    found = []
+    for pool in (live, dry):
+        pool.set_member(member("next", asked))
+        (seat,) = plan(pool).seats
+        found.append((cards_of(pool, "theirs"), pool.ledger.claims["theirs"].ports, seat.cards, seat.ports))
+    assert found == [(0b1, ("mlx0",), 0b10, ("mlx1",))] * 2
 
 
 def test_cards_that_a_plan_has_given_are_told_too() -> None:

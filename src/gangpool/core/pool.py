@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from gangpool.core.cards import choose_cards, choose_ports, indexes_of, lowest_bits, mask_of, whole_mask
+from gangpool.core.cards import choose_cards, choose_ports, indexes_of, mask_of, whole_mask
 from gangpool.core.kind import Kind
 from gangpool.core.ledger import Claim, Ledger
 from gangpool.core.model import CARD, Gang, Member, NodeFacts, Seat
@@ -55,6 +55,8 @@ class Pool:
         self._member_of: dict[str, Member] = {}
         self._on_unknown_node: dict[str, dict[str, Member]] = {}
         self._free_masks: dict[int, int] = {}
+        self._guessed: dict[int, set[str]] = {}
+        """Members by node slot of which nobody told the cards or ports that they hold there."""
         self._port_uses: dict[int, dict[str, int]] = {}
 
     # ---- events: nodes
@@ -67,6 +69,7 @@ class Pool:
         if before is None:
             for member in self._on_unknown_node.pop(facts.name, {}).values():
                 self._claim(member)
+        self._guess(i)
 
     def drop_node(self, name: str) -> None:
         """A node is gone; members on it hold nothing until it, or they, come back."""
@@ -84,6 +87,7 @@ class Pool:
                 self._unit_of[uid].seated[uid] = member
             self._on_unknown_node.setdefault(name, {})[uid] = member
         self._free_masks.pop(i, None)
+        self._guessed.pop(i, None)
         self._port_uses.pop(i, None)
 
     def set_namespace(self, name: str, labels: dict[str, str] | None) -> None:
@@ -146,14 +150,13 @@ class Pool:
         return unit
 
     def _replace(self, old: Member, member: Member) -> None:
-        """Same node, same shape: labels, rank or gang changed; the claim keeps its cards."""
-        claim = self.ledger.claims.get(member.uid)
+        """Same node, same shape: labels, rank or gang changed."""
         self.drop_member(member.uid)
         self._member_of[member.uid] = member
         unit = self._unit(member)
         self._unit_of[member.uid] = unit
         unit.seated[member.uid] = member
-        self._claim(member, None if claim is None else claim.cards)
+        self._claim(member)
 
     def drop_member(self, uid: str) -> None:
         """A pod is gone or has finished: it holds nothing any more."""
@@ -188,43 +191,59 @@ class Pool:
     def kind_of(self, member: Member) -> tuple[Kind, Tag]:
         return self.ledger.kind(member.shape, member.namespace, member.labels)
 
-    def _claim(self, member: Member, cards: int | None = None) -> None:
+    def _claim(self, member: Member) -> None:
         i = self.ledger.slot.get(member.node)
         if i is None:
             self._on_unknown_node.setdefault(member.node, {})[member.uid] = member
             return
         kind, tag = self.kind_of(member)
-        if member.cards is not None:
-            cards = mask_of(member.cards)
-            if cards & ~self.free_mask(i):
-                self._move_guesses(i, cards)
-        claim = self._claim_of(member, i, kind, tag, cards)
+        claim = self._claim_of(member, i, kind, tag)
         self.ledger.hold(claim)
+        if (member.cards is None and kind.n_cards) or (member.ports is None and claim.ports):
+            self._guessed.setdefault(i, set()).add(member.uid)
+        self._guess(i)
 
-    def _move_guesses(self, i: int, told: int) -> None:
-        """Running pods whose cards nobody told got the lowest free ones; who is told to have these is right."""
-        for uid in sorted(self.ledger.on_node[i]):
-            claim, other = self.ledger.claims[uid], self._member_of[uid]
-            if claim.cards & told and other.cards is None and other.node:
-                taken = (claim.cards & told).bit_count()
-                claim.cards = claim.cards & ~told | lowest_bits(self.free_mask(i) & ~told, taken)
-                self._free_masks.pop(i)
+    def _guess(self, i: int) -> None:
+        """What running members hold and nobody told, guessed anew by what is known now: whoever comes or goes first,
+        a dump of this moment gives the same. O(members of the node), where any is guessed."""
+        uids = sorted(self._guessed.get(i, ()))
+        if not uids:
+            return
+        facts = self.ledger.facts[i]
+        assert facts is not None
+        held = [(self._member_of[uid], self.ledger.claims[uid]) for uid in uids]
+        for member, claim in held:
+            claim.cards = 0 if member.cards is None else claim.cards
+            if member.ports is None:
+                self._use(i, claim.ports, -1)
+        self._free_masks.pop(i, None)
+        free = self.free_mask(i)
+        for member, claim in held:
+            if member.cards is None:
+                claim.cards = choose_cards(facts, free, claim.kind.n_cards)
+                free &= ~claim.cards
+            if member.ports is None:
+                claim.ports = self._ports_for(i, facts, claim.kind, claim.cards)
+                self._use(i, claim.ports, 1)
+        self._free_masks[i] = free
 
-    def _claim_of(self, member: Member, i: int, kind: Kind, tag: Tag, cards: int | None) -> Claim:
+    def _use(self, i: int, ports: tuple[str, ...], n: int) -> None:
+        if ports:
+            uses = self._port_uses.setdefault(i, {})
+            for port in ports:
+                uses[port] = uses.get(port, 0) + n
+
+    def _claim_of(self, member: Member, i: int, kind: Kind, tag: Tag) -> Claim:
+        """What a member holds on a node: what it is told, else chosen now."""
         facts = self.ledger.facts[i]
         assert facts is not None
         free = self.free_mask(i)
-        if cards is None:
-            told = member.node and not facts.cards  # of running pods nobody has told the numbers: the lowest
-            cards = lowest_bits(free, kind.n_cards) if told else choose_cards(facts, free, kind.n_cards)
+        cards = choose_cards(facts, free, kind.n_cards) if member.cards is None else mask_of(member.cards)
         self._free_masks[i] = free & ~cards
         ports = member.ports
         if ports is None:
             ports = self._ports_for(i, facts, kind, cards) if facts.ports else ()
-        if ports:
-            uses = self._port_uses.setdefault(i, {})
-            for port in ports:
-                uses[port] = uses.get(port, 0) + 1
+        self._use(i, ports, 1)
         return Claim(member.uid, i, kind, tag, cards, ports)
 
     def _ports_for(self, i: int, facts: NodeFacts, kind: Kind, cards: int) -> tuple[str, ...]:
@@ -246,9 +265,11 @@ class Pool:
     def _release(self, uid: str) -> None:
         claim = self.ledger.release(uid)
         self._free_masks.pop(claim.node, None)
-        uses = self._port_uses.get(claim.node, {})
-        for port in claim.ports:
-            uses[port] -= 1
+        self._use(claim.node, claim.ports, -1)
+        guessed = self._guessed.get(claim.node)
+        if guessed:
+            guessed.discard(uid)
+            self._guess(claim.node)
 
     def settle(self, unit: Unit, kind: Kind, members: Iterable[Member], slots: Iterable[int]) -> list[Seat]:
         """Planned members of one kind now hold what was claimed for them in the trial, one slot each."""
@@ -257,7 +278,7 @@ class Pool:
         seats = []
         for member, i in zip(members, slots, strict=True):
             tag = ledger.terms.tag(member.namespace, member.labels)
-            claim = self._claim_of(member, i, kind, tag, None)
+            claim = self._claim_of(member, i, kind, tag)
             ledger.register(claim)
             facts = ledger.facts[i]
             assert facts is not None
