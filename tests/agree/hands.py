@@ -166,9 +166,12 @@ class Hands:
             await self._api.patch(found[1], {"spec": {"schedulingGates": None}})
 
     async def _change_minimum(self) -> None:
+        """Of a gang of which nothing runs: a running one would be undone after a while, which no dry run tells."""
         unit = self.units[self._rng.choice(sorted(self.units))]
         n = self._rng.randint(1, max(unit.n_pods, 1))
-        if unit.group is not None and "minMember" in unit.group["spec"]:
+        if unit.group is None or "minMember" not in unit.group["spec"]:
+            return
+        if not any(it["spec"].get("nodeName") for it in await self._pods_of(unit.name)):
             self._say(f"minimum of {unit.name}: {n}")
             await self._api.patch(unit.group, {"spec": {"minMember": n}})
 

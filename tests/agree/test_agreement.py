@@ -82,6 +82,7 @@ def agree(plane: ControlPlane, folder: Path, seeds: list[str], n_rounds: int, *,
                 world = asyncio.run(play(plane, home, seed, n_rounds, is_exact=is_exact))
             except AssertionError as error:
                 failures.append(f"== world {seed}\n{error}")
+                print(failures[-1])
                 continue
             print(f"world {seed}: {world.n_rounds} rounds, {world.n_seats} seats, {world.n_waits} waits")
             n_seats += world.n_seats
