@@ -6,7 +6,7 @@ Every failure is an `InputError` that names the file, or a usage error that name
 from __future__ import annotations
 
 import os.path
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -110,6 +110,11 @@ def naming(source: Source) -> Iterator[None]:
 def doubts(world: World, source: Source) -> list[WarningEntry]:
     """What of the pool could not be used."""
     return [WarningEntry(_name_of(source), n.object, n.field, n.code, n.message) for n in world.notes]
+
+
+def named(warnings: Iterable[WarningEntry], source: Source) -> tuple[WarningEntry, ...]:
+    """What no file of workloads says came from the pool."""
+    return tuple(one if one.file else replace(one, file=_name_of(source)) for one in warnings)
 
 
 def _name_of(source: Source) -> str:

@@ -63,7 +63,9 @@ def command(files: tuple[str, ...], more_files: tuple[str, ...], **options: Any)
 
 def ask(request: Request) -> PlaceAnswer:
     """Read what the request names and let the core plan it."""
-    from gangpool.cli.inputs import in_namespace, namespace_of, naming, pool_items, read_config
+    from msgspec.structs import replace
+
+    from gangpool.cli.inputs import in_namespace, named, namespace_of, naming, pool_items, read_config
     from gangpool.files import read_objects
     from gangpool.intake import place
 
@@ -73,7 +75,8 @@ def ask(request: Request) -> PlaceAnswer:
     workloads = in_namespace(read_objects(request.files), namespace)
     now = time.time() if request.now is None else request.now
     with naming(request.source):
-        return place(pool, workloads, now, config, time.perf_counter)
+        answer = place(pool, workloads, now, config, time.perf_counter)
+    return replace(answer, warnings=named(answer.warnings, request.source))
 
 
 def show(answer: PlaceAnswer, output: str) -> None:
