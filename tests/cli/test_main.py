@@ -34,6 +34,8 @@ def loaded(arguments: list[str], **environment: str) -> set[str]:
     [
         (["--help"], {}),
         (["place", "--help"], {}),
+        (["explain", "--help"], {}),
+        (["jobs", "--help"], {}),
         (["completion", "zsh"], {}),
         (["x"], {"_GANGPOOL_COMPLETE": "zsh_complete", "COMP_WORDS": "gangpool pl", "COMP_CWORD": "1"}),
     ],

@@ -139,6 +139,34 @@ def test_what_the_server_refuses_is_told_in_its_words() -> None:
     assert codes(why("pod/late", *objects)) == ["fits-now"]
 
 
+def test_a_member_that_waits_for_the_others() -> None:
+    """A gang that came about by half: who has a node says why the others have none."""
+    answer = why("pod/big-0", node("n1"), BIG[0], member("big-0", "big", nodeName="n1"), BIG[2])
+    assert (answer.state, answer.node, codes(answer)) == ("placed", "n1", ["", "cannot-fit"])
+    assert why("gang/big", node("n1"), BIG[0], member("big-0", "big", nodeName="n1"), BIG[2]).state == "pending"
+
+
+def test_a_gang_that_has_lost_a_member() -> None:
+    answer = why("gang/big", node("n1"), BIG[0], member("big-0", "big", nodeName="n1"))
+    assert (answer.state, codes(answer)) == ("placed", ["", "members-missing"])
+    assert answer.also[0].message == "1 of 2 members exist"
+    ended = member("big-1", "big", phase="Succeeded")
+    assert codes(why("gang/big", node("n1"), BIG[0], member("big-0", "big", nodeName="n1"), ended)) == [""]
+
+
+def test_a_placed_pod_that_is_being_deleted() -> None:
+    answer = why("pod/a", node("n1"), pod("a", nodeName="n1", deleted=MADE))
+    assert (answer.state, codes(answer)) == ("placed", ["", "leaving"])
+
+
+def test_a_job_says_itself_why_it_has_no_pods() -> None:
+    made = volcano("j", {"w": (2, 8)}) | {"status": {"state": {"phase": "Pending", "message": "quota q is too small"}}}
+    answer = why("vcjob/j", node("n1"), made)
+    assert [(entry.code, entry.message) for entry in answer.also] == [("status", "quota q is too small")]
+    broken = made | {"status": {"state": {"phase": [], "message": 3}}}
+    assert codes(why("vcjob/j", node("n1"), broken)) == ["members-missing"]
+
+
 def test_older_words_on_a_pod_do_not_count() -> None:
     made = with_conditions(pod("a"), condition("PodScheduled", "False", message="cannot-fit: 0 of 1"))
     assert codes(why("pod/a", node("n1"), made)) == ["fits-now"]

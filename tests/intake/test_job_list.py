@@ -111,6 +111,13 @@ def test_an_object_that_cannot_be_read_is_passed_over() -> None:
     assert [entry.name for entry in jobs(broken, job("j", schedulerName="gangpool"))] == ["j"]
 
 
+@pytest.mark.parametrize("metadata", [{"labels": 3}, {"creationTimestamp": 3}, {"labels": {"a": 3}}])
+def test_heads_that_cannot_be_read_are_taken_as_empty(metadata: Json) -> None:
+    made = job("j", schedulerName="gangpool")
+    entry = one(node("n1"), made | {"metadata": {"name": "j", "namespace": "ml", **metadata}}, indexed("j", 0))
+    assert (entry.name, entry.created) == ("j", None)
+
+
 def test_one_namespace_or_all() -> None:
     objects = [node("n1"), job("b"), job("a"), indexed("b", 0), indexed("a", 0, namespace="web"), indexed("a", 0)]
     assert [(e.namespace, e.name) for e in jobs(*objects)] == [("ml", "a"), ("ml", "b"), ("web", "a")]

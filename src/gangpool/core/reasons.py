@@ -19,7 +19,7 @@ CODES: dict[str, str] = {
     "level-unknown": "The level that the workload names is on no node of the pool.",
     "bind-refused": "The API server refuses the bind (policy, quota); its words follow. Live only.",
     "fits-now": "Nothing is in the way: a plan made now seats it, and a scheduler that runs binds it. Reads only.",
-    "leaving": "The pod is being deleted and never had a node; nobody may bind it any more. Reads only.",
+    "leaving": "The pod is being deleted: it holds its room until it is gone, or is bound no more. Reads only.",
     "not-ours": "The pods name another scheduler, which places them. Reads only.",
     "node-not-ready": "The node is not ready or cannot be reached: nothing new is placed there. Reads only.",
     "node-cordoned": "The node is marked unschedulable: nothing new is placed there. Reads only.",

@@ -19,7 +19,7 @@ from gangpool.objects.state import holds, is_terminal
 from gangpool.workloads import registry
 
 PENDING, PLACED, FINISHED, NOT_OURS = "pending", "placed", "finished", "not-ours"
-ENDED = frozenset({"Complete", "Completed", "Succeeded", "Failed", "Finished", "Aborted", "Terminated"})
+ENDED = ("Complete", "Completed", "Succeeded", "Failed", "Finished", "Aborted", "Terminated")
 """Conditions, and phases of Volcano, that workloads have when nothing of them will run any more."""
 
 
@@ -90,6 +90,12 @@ def has_ended(obj: Object) -> bool:
     conditions = status.get("conditions")
     found = conditions if isinstance(conditions, list) else []
     return any(_mapping(c).get("type") in ENDED and _mapping(c).get("status") == "True" for c in found)
+
+
+def words_of(obj: Object) -> str:
+    """What a Job of Volcano says of its own state: why its controller makes no pods, for example; "" for others."""
+    text = _mapping(_mapping(obj.get("status")).get("state")).get("message")
+    return text if isinstance(text, str) else ""
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

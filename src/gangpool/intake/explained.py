@@ -13,7 +13,19 @@ import msgspec
 
 from gangpool.core.model import Reason
 from gangpool.core.ready import why_held_back
-from gangpool.intake.crew import FINISHED, NOT_OURS, PENDING, PLACED, counted, crews, has_ended, nodes_of, since
+from gangpool.intake.crew import (
+    FINISHED,
+    NOT_OURS,
+    PENDING,
+    PLACED,
+    MembersEntry,
+    counted,
+    crews,
+    has_ended,
+    nodes_of,
+    since,
+    words_of,
+)
 from gangpool.intake.explained_node import explain_node
 from gangpool.intake.explanation import EXPLAIN_SCHEMA, AlsoEntry, ExplainAnswer, NotThere, doubt_of
 from gangpool.intake.forecast import Forecast, Stand, fits_now, not_there
@@ -28,7 +40,7 @@ from gangpool.intake.target import Target, is_of
 from gangpool.intake.told import told_by
 from gangpool.intake.world import World, owner_of
 from gangpool.objects.pod import Pod
-from gangpool.objects.state import is_leaving, is_terminal
+from gangpool.objects.state import is_leaving, is_terminal, is_terminating
 from gangpool.workloads import registry
 from gangpool.workloads.base import GangOf, Object, WorkloadError
 
@@ -73,10 +85,12 @@ class _Case:
         reason = reasons.pop(0) if reasons and self.state in (PENDING, NOT_OURS) else None
         pod = self.pods[0] if self.target.is_pod else None
         devices, unread = (None, []) if pod is None else devices_of(pod)
-        also = [AlsoEntry(other.code, other.message) for other in reasons] + unread + self._doubts()
-        crew = self._crew(seen)
-        nodes = nodes_of(crew)
         gang, minimum = self._gang()
+        crew = self._crew(seen)
+        members = counted(minimum, crew) if crew else None
+        also = [AlsoEntry(other.code, other.message) for other in (*reasons, *self._further(members))]
+        also += unread + self._words() + self._doubts()
+        nodes = nodes_of(crew)
         return ExplainAnswer(
             schema=EXPLAIN_SCHEMA,
             object=self.target.text,
@@ -87,7 +101,7 @@ class _Case:
             node=None if pod is None else pod.spec.nodeName or None,
             devices=devices,
             since=since(self.state, self.pods),
-            members=counted(minimum, crew) if crew else None,
+            members=members,
             nodes=nodes,
             domain=self.forecast.domain_of(nodes),
         )
@@ -137,6 +151,8 @@ class _Case:
         """Reasons of one unit as far as they concern the object, the one that counts first."""
         waiting = [member for member in stand.waiting if member.uid in self.uids]
         if self.target.is_pod and not waiting:
+            if stand.reason is not None and not stand.is_started:
+                yield stand.reason  # it has a node and waits for the others
             return
         seats = [seat for seat in stand.seats if seat.member.uid in self.uids]
         if seats:
@@ -146,6 +162,23 @@ class _Case:
         held = why_held_back(waiting, len(stand.waiting) + len(stand.seated))
         if held is not None and (stand.reason is None or stand.reason.code != held.code):
             yield held
+
+    def _further(self, members: MembersEntry | None) -> Iterator[Reason]:
+        """Of what is placed: pods that leave, members that are gone."""
+        if self.state != PLACED:
+            return
+        n_leaving = sum(map(is_terminating, self.pods))
+        if n_leaving:
+            text = f"{n_leaving} of {len(self.pods)} pods are being deleted; they hold their room until they are gone"
+            yield Reason("leaving", text)
+        n_known = 0 if members is None else members.exist + members.finished
+        if members is not None and n_known < (members.minimum or 0):
+            yield Reason("members-missing", f"{n_known} of {members.minimum} members exist")
+
+    def _words(self) -> list[AlsoEntry]:
+        """What the objects say themselves, while no pod of them can."""
+        objects = self.objects if not self.pods else ()
+        return [AlsoEntry("status", words) for obj in objects if (words := words_of(obj))]
 
     def _not_ours(self) -> Reason:
         named = ", ".join(sorted({pod.spec.schedulerName for pod in self.pods}))

@@ -6,7 +6,7 @@ as `explain` gives them. Pure; called by `gangpool.cli.jobs`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -131,14 +131,20 @@ def _reason(forecast: Forecast, stand: Stand) -> Reason | None:
     return stand.reason
 
 
-def _labels(obj: Object | None, pods: Sequence[Pod]) -> dict[str, str]:
-    """Of the object that tells of a gang, else of its first pod."""
-    if obj is not None:
+def _labels(obj: Object | None, pods: Sequence[Pod]) -> Mapping[str, str]:
+    """Of the object that tells of a gang, else of its first pod. Labels that cannot be read count as none."""
+    if obj is None:
+        return (pods[0].metadata.labels or {}) if pods else {}
+    try:
         return fields.texts(obj, "metadata.labels")
-    return (pods[0].metadata.labels or {}) if pods else {}
+    except WorkloadError:
+        return {}
 
 
 def _created(obj: Object | None, pods: Sequence[Pod]) -> str | None:
     """When its object was made, else its first pod."""
-    written = None if obj is None else fields.text(obj, "metadata.creationTimestamp")
-    return written or min(filter(None, (pod.metadata.creationTimestamp for pod in pods)), default=None)
+    metadata = {} if obj is None else obj.get("metadata")
+    written = metadata.get("creationTimestamp") if isinstance(metadata, Mapping) else None
+    if isinstance(written, str) and written:
+        return written
+    return min(filter(None, (pod.metadata.creationTimestamp for pod in pods)), default=None)
