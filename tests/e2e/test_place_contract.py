@@ -334,3 +334,11 @@ def test_the_same_question_has_the_same_answer(desk: Desk) -> None:
     arguments = ["place", "-f", given, "--pool", "h100:8", "--now", "2026-08-01T12:00:00Z", "-o", "json"]
     answers = [command(*arguments).answer() | {"decision_ms": 0} for _ in range(2)]
     assert answers[0] == answers[1]
+
+
+def test_doubts_about_the_pool_name_it(desk: Desk) -> None:
+    """An annotation of a node that cannot be read is a doubt about the pool, not about the workloads."""
+    broken = node("n1", annotations={"gangpool.io/devices": "no JSON"})
+    answer = desk.ask([broken], pod("p"))
+    found = [(warning["file"].rpartition("/")[2], warning["object"]) for warning in answer["warnings"]]
+    assert found == [("pool.json", "Node//n1")]
