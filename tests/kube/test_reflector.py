@@ -14,6 +14,7 @@ import pytest
 from gangpool.kube import client as client_module
 from gangpool.kube import reflector as module
 from gangpool.kube.reflector import Reflector, is_older
+from gangpool.kube.transport import Request, Unreachable
 from gangpool.objects.pod import Pod
 from tests.kube.standin import (
     WATCH,
@@ -120,6 +121,32 @@ async def test_watch_that_ends_is_taken_up_where_it_was() -> None:
         await known.hears("change a@9")
         versions = [asked.query["resourceVersion"] for asked in await api.until(WATCH, PODS, 2)]
         assert versions == ["7", "8"]
+        assert reflector.n_lists == 1
+
+
+@in_loop
+async def test_silence_of_another_request_takes_the_watch_up_again_where_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """1. A watch is silent; its connection may be dead. 2. Another request has no answer in time. 3. The watch is
+    taken up on a new connection, without a list."""
+    monkeypatch.setattr(module, "LOOK_S", 0.001)
+    monkeypatch.setattr(module, "HEARD_S", 0.0)
+    async with followed(page("a", "7")) as (api, known, reflector, begin):
+        api.on(WATCH, PODS, stream(api, changed("a", "8")), stream(api, changed("a", "9")))
+        api.on("GET", "/slow", silence(api))
+        begin()
+        await known.hears("change a@8")
+        client = reflector._client
+        minder = asyncio.create_task(module.renew_on_silence(client, [reflector]))
+        await asyncio.sleep(0)
+        other = client.another(1)
+        with pytest.raises(Unreachable):
+            await other.once(Request("GET", "/slow", limit_s=0.01))
+        await other.transport.close()
+        await known.hears("change a@9")
+        minder.cancel()
+        assert [asked.query["resourceVersion"] for asked in await api.until(WATCH, PODS, 2)] == ["7", "8"]
         assert reflector.n_lists == 1
 
 

@@ -13,8 +13,8 @@ import contextlib
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Callable
-from typing import Generic, Protocol, TypeVar
+from collections.abc import AsyncIterator, Callable, Collection
+from typing import Any, Generic, Protocol, TypeVar
 
 import aiohttp
 import msgspec
@@ -34,6 +34,8 @@ ABSENT_S = 30.0
 SHORT_S = 1.0
 """A watch that ends sooner, and has brought nothing, is trouble and no end."""
 LINE_MAX = 8 << 20
+HEARD_S = 2.0
+LOOK_S, RENEW_S = 0.5, 10.0
 
 T = TypeVar("T")
 
@@ -87,6 +89,7 @@ class Reflector(Generic[T]):
         self._hurry = asyncio.Event()
         self._n_wanted = 0
         self._n_troubles = 0
+        self._heard_at = float("-inf")
         self.synced = asyncio.Event()
         self.is_absent = False
         self.n_lists = 0
@@ -104,6 +107,14 @@ class Reflector(Generic[T]):
         if self._limit is not None:
             self._limit.reschedule(asyncio.get_running_loop().time())
         await self.synced.wait()
+
+    def renew(self) -> None:
+        """The watch, or the list that is on its way, may hang on a dead connection: take it up again on another,
+        from where it was. One that has just brought something is well."""
+        if time.monotonic() - self._heard_at >= HEARD_S:
+            self._hurry.set()
+            if self._limit is not None:
+                self._limit.reschedule(asyncio.get_running_loop().time())
 
     async def run(self) -> None:
         """Forever; ends by cancellation. Errors of the sink are not caught: they are defects."""
@@ -138,7 +149,7 @@ class Reflector(Generic[T]):
         return self._trouble(str(error))
 
     def _trouble(self, text: str) -> float:
-        """Seconds until the next try. What `again` has interrupted is no trouble."""
+        """Seconds until the next try. What `again` or `renew` has interrupted is no trouble."""
         if self._hurry.is_set():
             return 0.0
         level = logging.WARNING if self._n_troubles else logging.DEBUG  # servers restart: once is nothing
@@ -194,6 +205,7 @@ class Reflector(Generic[T]):
             if response.status != 200:
                 raise error_of(Answer(response.status, await response.read()))
             async for line in lines(response):
+                self._heard_at = time.monotonic()
                 if not self._version:  # `again` was called
                     return True
                 self._take(line)
@@ -232,6 +244,21 @@ class Reflector(Generic[T]):
         except msgspec.MsgspecError as error:
             log.warning("object-unreadable path=%s error=%s object=%s", self.path, error, bytes(raw)[:200])
             return None
+
+
+async def renew_on_silence(client: Client, reflectors: Collection[Reflector[Any]]) -> None:
+    """Forever: when any request to the server had no answer in time, take up all quiet watches again. A watch alone
+    would notice a dead connection after `QUIET_S` only. Not more often than every `RENEW_S`: it may be the server that
+    is slow."""
+    silence = client.transport.silence
+    while True:
+        seen = silence.n
+        while silence.n == seen:
+            await asyncio.sleep(LOOK_S)
+        log.warning("watches-renewed n=%d text=a request had no answer in time", len(reflectors))
+        for reflector in reflectors:
+            reflector.renew()
+        await asyncio.sleep(RENEW_S)
 
 
 async def lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:

@@ -7,12 +7,14 @@ wait as long as the server asks; a 401 is tried once more with a renewed token.
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.request import getproxies
 
 import aiohttp
+from aiohttp.connector import AddrInfoType
 from msgspec import Struct
 
 from gangpool.kube.credentials import Credentials
@@ -23,6 +25,13 @@ CONNECTIONS = 32
 CALL_LIMIT_S = 30.0
 RETRY_AFTER_LEAST_S = 0.1
 RETRY_AFTER_MOST_S = 30.0
+SILENT_S = 1.0
+"""A request that its caller gives up after so long, or later, had no answer in time."""
+_KEEPALIVE = [
+    (getattr(socket, name), value)
+    for name, value in (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3), ("TCP_USER_TIMEOUT", 25_000))
+    if hasattr(socket, name)  # not everywhere
+]
 
 
 class Unreachable(Exception):
@@ -51,43 +60,57 @@ class Answer(Struct, frozen=True):
     body: bytes
 
 
+class Silence(Struct):
+    """`n`: requests to one server, over whatever connections, that had no answer in time."""
+
+    n: int = 0
+
+
 class Transport:
-    """One session. Owner of the connections; `close` ends them."""
+    """Connections to one server, and their owner; `close` ends them. Where one of them goes dead without a word, the
+    others are given up too: what comes next has new ones. `silence` is shared with `another`."""
 
     def __init__(self, access: Access, connections: int = CONNECTIONS, user_agent: str = "gangpool") -> None:
         self._access = access
+        self._connections = connections
+        self.silence = Silence()
+        self._given_up: dict[asyncio.Task[None], aiohttp.ClientSession] = {}
         self._user_agent = user_agent
         self._credentials = Credentials(access)
         self._turns = asyncio.Semaphore(connections)  # so that a request waits here and not behind `may_write`
         self.may_write: Callable[[], bool] = lambda: True
         """Asked right before each write is sent (not before dry runs); what is refused is `Withheld`."""
-        trust_env = access.proxy is None and bool(getproxies())  # with it, each request looks for a netrc in a thread
-        connector = aiohttp.TCPConnector(limit=connections, ssl=access.tls if access.tls is not None else True)
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            headers={"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "identity"},
-            auto_decompress=True,
-            trust_env=trust_env,
-            read_bufsize=1 << 20,
-        )
-        self._watches = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ssl=access.tls if access.tls is not None else True),
-            headers={"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "identity"},
-            trust_env=trust_env,
-            read_bufsize=1 << 22,
-        )
+        headers = {"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "identity"}
+        self._session = self._opened(connections, headers, 1 << 20)
+        self._watches = self._opened(0, headers, 1 << 22)
         self._quiet_until = 0.0
         self.n_throttled = 0
         self.n_errors = 0
 
+    def _opened(self, connections: int, headers: Mapping[str, str], bufsize: int) -> aiohttp.ClientSession:
+        access = self._access
+        tls = access.tls if access.tls is not None else True
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=connections, ssl=tls, socket_factory=_socket),
+            headers=headers,
+            trust_env=access.proxy is None
+            and bool(getproxies()),  # with it, each request looks for a netrc in a thread
+            read_bufsize=bufsize,
+        )
+
     async def close(self) -> None:
         """End all connections."""
+        for task, session in list(self._given_up.items()):
+            task.cancel()
+            await session.close()
         await self._session.close()
         await self._watches.close()
 
     def another(self, connections: int) -> Transport:
         """To the same server, with connections of its own; for another event loop, in which it is to be called."""
-        return Transport(self._access, connections, self._user_agent)
+        other = Transport(self._access, connections, self._user_agent)
+        other.silence = self.silence
+        return other
 
     async def call(self, request: Request) -> Answer:
         """One request, one answer."""
@@ -118,8 +141,9 @@ class Transport:
         is_write = request.method != "GET" and "dryRun" not in (request.params or ())
         if is_write and not self.may_write():
             raise Withheld(f"{request.method} {request.path}: not sent, this replica leads no more")
+        session, sent = self._session, time.monotonic()
         try:
-            async with self._session.request(
+            async with session.request(
                 request.method,
                 self._access.server + request.path,
                 params=request.params,
@@ -132,9 +156,24 @@ class Transport:
                 if response.status == 429:
                     self._slow_down(response.headers.get("Retry-After"))
                 return Answer(response.status, content)
+        except asyncio.CancelledError:  # the caller's own limit, as a rule
+            if time.monotonic() - sent >= SILENT_S:
+                self._went_silent(session)
+            raise
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             self.n_errors += 1
+            if isinstance(error, TimeoutError):
+                self._went_silent(session)
             raise Unreachable(f"{request.method} {request.path}: {words(error)}") from None
+
+    def _went_silent(self, session: aiohttp.ClientSession) -> None:
+        """No answer in time: the server is slow, or the way to it is dead, and then so are all kept connections."""
+        self.silence.n += 1
+        if session is self._session:
+            self._session = self._opened(self._connections, session.headers, 1 << 20)
+            task = asyncio.create_task(_closed_later(session))
+            self._given_up[task] = session
+            task.add_done_callback(self._given_up.pop)
 
     def _extras(self) -> dict[str, Any]:
         extras: dict[str, Any] = {}
@@ -176,6 +215,23 @@ class Transport:
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             self.n_errors += 1
             raise Unreachable(f"watch {path}: {words(error)}") from None
+
+
+async def _closed_later(session: aiohttp.ClientSession) -> None:
+    """When what is under way in it has come to its end."""
+    await asyncio.sleep(CALL_LIMIT_S)
+    await session.close()
+
+
+def _socket(address: AddrInfoType) -> socket.socket:
+    """A socket whose far end is asked for a sign of life: a dead one is found within half a minute, also by a watch
+    that is silent for good reasons."""
+    family, kind, protocol = address[:3]
+    made = socket.socket(family, kind, protocol)
+    for option, value in _KEEPALIVE:
+        made.setsockopt(socket.IPPROTO_TCP, option, value)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    return made
 
 
 def words(error: BaseException) -> str:

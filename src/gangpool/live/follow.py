@@ -18,7 +18,7 @@ from gangpool.intake.config import Config
 from gangpool.intake.store import name_of
 from gangpool.intake.world import World
 from gangpool.kube.client import Client
-from gangpool.kube.reflector import Reflector
+from gangpool.kube.reflector import Reflector, renew_on_silence
 from gangpool.live.resources import NODES, PODS, RESOURCES, Resource
 from gangpool.objects.faults import ObjectError
 from gangpool.objects.node import Node
@@ -51,6 +51,7 @@ class Follower:
     """Keeps `world` equal to the cluster. `changed` is set whenever something arrived."""
 
     def __init__(self, client: Client, config: Config) -> None:
+        self._client = client
         self.world = World(config)
         self.world.store.complete = COMPLETE
         self.world.notes_most = NOTES_MOST
@@ -74,6 +75,7 @@ class Follower:
         """Follow everything, in tasks of this group."""
         for path, reflector in self.reflectors.items():
             group.create_task(reflector.run(), name=f"follow {path}")
+        group.create_task(renew_on_silence(self._client, self.reflectors.values()), name="renew on silence")
 
     async def synced(self) -> None:
         """Every kind has been listed once, or is not served."""
