@@ -26,13 +26,26 @@ from tests.cluster.plane import ControlPlane
 from tests.cluster.ports import free_ports
 from tests.faults import history as record
 from tests.faults.history import History
-from tests.faults.judge import FAULTS_S, binds, gang_of, holders, is_finished, judge, leader_of, node_of
+from tests.faults.judge import (
+    FAULTS_S,
+    Violation,
+    binds,
+    gang_of,
+    holders,
+    is_finished,
+    judge,
+    leader_of,
+    node_of,
+    partial_gangs,
+)
 from tests.faults.kubelet import Kubelet
 from tests.faults.load import GROUP_CRD, SPACE, Work, node
 
 SYSTEM = "gangpool-system"
 N_NODES = 8
 PATIENCE_S = 60.0
+LEASE_S = 5
+"""A third of the default, so that takeovers are over sooner; everything else about the Lease follows from it."""
 _POLL_S = 0.02
 
 
@@ -98,7 +111,7 @@ class Stage:
                 text = text.replace(str(self.plane.site.authority.certificate), str(authority))
             config.write_text(text, encoding="utf-8")
         listen = f"127.0.0.1:{free_ports(1)[0]}"
-        flags = ["--identity", name] if kind == "scheduler" else []
+        flags = ["--identity", name, "--lease-duration", str(LEASE_S)] if kind == "scheduler" else []
         command = [sys.executable, "-m", "gangpool", kind, "--kubeconfig", str(config), "--listen", listen, *flags]
         child = Child(name, command, self.folder / f"{name}.log")
         child.start()
@@ -130,6 +143,10 @@ class Stage:
     def n_binds(self, by: str = "") -> int:
         """Binds until now, those in the name of one leader."""
         return sum(by in ("", leader_of(change.object)) for change in binds(self.history.changes()))
+
+    def n_leaders(self) -> int:
+        """Terms so far."""
+        return sum(bool(holder) for _, _, holder in holders(self.history.changes()))
 
     async def until_binds(self, n: int, by: str = "") -> None:
         """Wait until there are n binds in all, those in the name of one leader."""
@@ -163,6 +180,8 @@ class Stage:
         """Wait until all work has run, then judge the whole record: the violations."""
         await self.until_done()
         gangs = [work.gang for work in self.works]
+        halves = partial_gangs(self.history.changes(), {gang.name: gang for gang in gangs}, 0.0)
+        print(f"{self.n_binds()} binds by {self.n_leaders()} leaders; {len(halves)} bound by half: {longest(halves)}")
         return [str(v) for v in judge(self.history.changes(), self.plane.audit().requests(), gangs, partial_most_s)]
 
     def story(self) -> str:
@@ -177,6 +196,11 @@ class Stage:
                 lines.append(f"{key} on {node_of(pod)}")
         lines += [f"--- {name}\n{child.tail(20)}" for name, child in self.replicas.items()]
         return "\n".join(lines)
+
+
+def longest(halves: Sequence[Violation]) -> str:
+    """The three that took longest."""
+    return ", ".join(sorted((v.text for v in halves), key=lambda text: float(text.split()[-2]), reverse=True)[:3])
 
 
 async def insist(do: Callable[[], Awaitable[object]]) -> None:

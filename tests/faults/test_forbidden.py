@@ -82,8 +82,8 @@ def names_policy(stage: Stage, *prefixes: str) -> Callable[[], bool]:
 
 async def refused_everywhere(folder: Path, seed: int) -> list[str]:
     """1. Every bind is refused: nothing is bound, the reason names the policy. 2. It goes away: all is bound.
-    3. One member of each gang is refused: what a controller makes again is undone, and not bound by half again.
-    4. The policy goes away: all is bound."""
+    3. One member of a gang is refused: it is undone, and not bound by half again. 4. The policy goes away: all is
+    bound."""
     async with Stage(folder, seed) as stage:
         stage.start("jobs-controller", "jobs")
         stage.start("scheduler", "a")
@@ -97,11 +97,11 @@ async def refused_everywhere(folder: Path, seed: int) -> list[str]:
         await stage.until_done()
 
         things = await forbid(stage, "!object.metadata.name.matches('-1(-[a-z0-9]{5})?$')")
-        await stage.create(works(stage, "one", "vi"))
-        await stage.until(names_policy(stage, "one-v", "one-i"), f"both name {POLICY}")
-        await stage.until(lambda: not bound(stage, "one-"), "both gangs are undone")
+        await stage.create(works(stage, "one", "v"))
+        await stage.until(names_policy(stage, "one-v"), f"it names {POLICY}")
+        await stage.until(lambda: not bound(stage, "one-"), "it is undone")
         n_binds, n_refused = stage.n_binds(), stage.n_refused()
-        await stage.until(lambda: stage.n_refused() >= n_refused + 2, "both are tried again")
+        await stage.until(lambda: stage.n_refused() > n_refused, "it is tried again")
         assert stage.n_binds() == n_binds, "by dry run, and not by half again"
         for thing in things:
             await stage.api.delete(thing)

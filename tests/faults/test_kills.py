@@ -34,7 +34,15 @@ async def kills(folder: Path, seed: int, count: int) -> list[str]:
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(300)
 def test_kill_the_leader(tmp_path: Path, seed: int) -> None:
     """Five times; each time the other replica takes over when the Lease has run out."""
-    assert asyncio.run(kills(tmp_path, seed, 3)) == []
+    assert asyncio.run(kills(tmp_path, seed, 5)) == []
+
+
+@pytest.mark.cluster
+@pytest.mark.long
+@pytest.mark.timeout(2_400)
+def test_kill_the_leader_many_times(tmp_path: Path, seed: int) -> None:
+    """Fifty times."""
+    assert asyncio.run(kills(tmp_path, seed, 50)) == []
