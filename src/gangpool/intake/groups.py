@@ -89,9 +89,17 @@ class Groups:
         if link is None:
             return replace(place, gang="")
         group = self._groups.setdefault(link.key, Group())
-        group.link = link if group.link is None else _joined(group.link, link)
-        self._hear_levels(pod, group, link.role)
+        joined = link if group.link is None else _joined(group.link, link)
+        if joined != group.link:
+            group.link = joined
+            self._stale[link.key] = None
+        self._hear_levels(pod, group, link)
         return replace(place, gang=link.key, role=place.role or link.role, rank=place.rank or link.rank)
+
+    @property
+    def is_settled(self) -> bool:
+        """Nothing has changed since the last `settle`."""
+        return not self._stale
 
     def put(self, member: Member, *, has_own_rank: bool) -> bool:
         """A candidate is there or has changed; False: it names no gang, and the pool may have it at once."""
@@ -101,6 +109,8 @@ class Groups:
         if not member.gang:
             return False
         group = self._groups.setdefault(member.gang, Group())
+        if group.members.get(member.uid) == member and has_own_rank == (member.uid in group.own_rank):
+            return True
         self._key_of[member.uid] = member.gang
         group.members[member.uid] = member
         group.moved[member.uid] = None
@@ -119,7 +129,7 @@ class Groups:
             group.own_rank.discard(uid)
             self._stale[key] = None
 
-    def _hear_levels(self, pod: Pod, group: Group, role: str) -> None:
+    def _hear_levels(self, pod: Pod, group: Group, link: PodLink) -> None:
         """Keep what a pod says of levels: its group has no template that could say it."""
         annotations = pod.metadata.annotations
         if not annotations or not levels.is_marked(annotations):
@@ -130,8 +140,9 @@ class Groups:
             about = f"Pod/{pod.metadata.namespace}/{pod.metadata.name}"
             self._note(about, mistake.field, NOT_A_NUMBER, mistake.message)
             return
-        if asks.any():
-            group.asks[role] = asks
+        if asks.any() and group.asks.get(link.role) != asks:
+            group.asks[link.role] = asks
+            self._stale[link.key] = None
 
     def _findings(self, findings: tuple[Finding, ...]) -> None:
         for finding in findings:

@@ -11,21 +11,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from gangpool.core.model import Plan, Seat
+from gangpool.kube.client import encode
 from gangpool.kube.lease import Leadership
+from gangpool.kube.transport import CONNECTIONS
 from gangpool.live.bind import Binder, Outcome, body_of
 from gangpool.live.follow import Follower
 from gangpool.live.report import Reporter
 from gangpool.live.rests import Rests
 from gangpool.live.series import Meters
+from gangpool.objects.pod import Pod
 
 log = logging.getLogger("gangpool.commit")
 
 ACCEPTED_MOST = 50_000
-"""Gangs that are remembered as accepted; one that is forgotten is tried dry once more."""
+"""Templates that are remembered as accepted; one that is forgotten is tried dry once more."""
+AT_ONCE = 3 * CONNECTIONS
+"""Members in flight: more would only wait for a connection, while the first ones are held up by the preparation of the
+last. A unit is begun while fewer are."""
 OUTDATED = (404, 409)
 """The pod is gone, made anew, or bound by another: not as we knew it."""
 
@@ -44,7 +52,10 @@ class Committer:
         self._reporter = reporter
         self._meters = meters
         self.rests = Rests()
-        self._accepted: set[str] = set()
+        self._accepted: set[bytes] = set()
+        self._trying: dict[bytes, asyncio.Lock] = {}
+        self._queue: deque[tuple[str, list[Seat]]] = deque()
+        self._n_in_flight = 0
         self._running: set[asyncio.Task[None]] = set()
 
     def start(self, plan: Plan) -> None:
@@ -54,13 +65,21 @@ class Committer:
             uid = seat.member.uid
             self._follower.assumed[uid] = seat.node
             by_unit[seat.member.gang or f"pod:{uid}"].append(seat)
-        for key, seats in by_unit.items():
+        self._queue.extend(by_unit.items())
+        self._begin()
+
+    def _begin(self) -> None:
+        """Units in the order of the plan, as long as there are connections for them."""
+        while self._queue and self._n_in_flight < AT_ONCE:
+            key, seats = self._queue.popleft()
+            self._n_in_flight += len(seats)
             task = asyncio.create_task(self._unit(key, seats))
             self._running.add(task)
             task.add_done_callback(self._running.discard)
 
     async def settle(self, most_s: float) -> None:
-        """Let those that run come to their end, for a while."""
+        """Let those that run come to their end, for a while; nothing more is begun."""
+        self._queue.clear()
         if self._running:
             await asyncio.wait(self._running, timeout=most_s)
 
@@ -72,6 +91,8 @@ class Committer:
         except Exception as defect:
             log.exception("commit-defect unit=%s", key)
             lost = [(seat, Outcome("lost", f"a defect of gangpool: {defect!r}")) for seat in seats]
+        self._n_in_flight -= len(seats)
+        self._begin()
         self._meters.commit.observe(time.monotonic() - started)
         n_stale = sum(outcome.kind == "stale" for _, outcome in lost)
         if n_stale:
@@ -95,19 +116,31 @@ class Committer:
         return lost + [(s, o) for (s, _), o in zip(bodies, outcomes, strict=True) if o.kind != "bound"]
 
     async def _try_dry(self, key: str, bodies: Sequence[tuple[Seat, bytes]]) -> Outcome | None:
-        """The refusal, where a dry run meets one. A gang whose like the cluster has never accepted is tried with its
-        first member; one that was refused, with all of them, so that it does not come about by half once more."""
-        was_refused = self.rests.is_refused(key)
-        if len(bodies) < 2 or (key in self._accepted and not was_refused):
+        """The refusal, where a dry run meets one. A gang from a template that the cluster has never accepted is tried
+        with its first member; one that was refused, with all of them, so that it does not come about by half once
+        more."""
+        if len(bodies) < 2:
             return None
-        tried = bodies if was_refused else bodies[:1]
-        outcomes = await asyncio.gather(*(self._binder.bind(seat, body, dry_run=True) for seat, body in tried))
+        template = template_of(self._follower.pods[bodies[0][0].member.uid])
+        if self.rests.is_refused(key):
+            return await self._dry(template, bodies)
+        if template in self._accepted:
+            return None
+        lock = self._trying.setdefault(template, asyncio.Lock())
+        async with lock:  # gangs of one template come together: the first is tried for all
+            refused = None if template in self._accepted else await self._dry(template, bodies[:1])
+        if not lock.locked():
+            self._trying.pop(template, None)
+        return refused
+
+    async def _dry(self, template: bytes, bodies: Sequence[tuple[Seat, bytes]]) -> Outcome | None:
+        outcomes = await asyncio.gather(*(self._binder.bind(seat, body, dry_run=True) for seat, body in bodies))
         refused = [outcome for outcome in outcomes if outcome.kind != "bound"]
         if refused:
             return next((outcome for outcome in refused if outcome.kind == "stale"), refused[0])
         if len(self._accepted) >= ACCEPTED_MOST:
             self._accepted.clear()
-        self._accepted.add(key)
+        self._accepted.add(template)
         return None
 
     def _return(self, lost: Losses) -> None:
@@ -131,3 +164,9 @@ class Committer:
             wait_s = self.rests.refused(key, now, next(o.text for o in refused if o.kind != "stale"))
         for (status, text), n in Counter((o.status, o.text[:200]) for o in outcomes).items():
             log.warning("bind-lost unit=%s members=%d rest_s=%.2f status=%d text=%s", key, n, wait_s, status, text)
+
+
+def template_of(pod: Pod) -> bytes:
+    """What pods of one template have in common: namespace and spec, but for what is each one's own."""
+    spec = replace(pod.spec, nodeName="", schedulingGroup=None, workloadRef=None, volumes=None)
+    return encode((pod.metadata.namespace, spec))

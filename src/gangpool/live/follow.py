@@ -103,12 +103,12 @@ class Follower:
 
     def take_pod(self, pod: Pod) -> None:
         """A pod as the server shows it now."""
-        uid = pod.metadata.uid
+        uid, is_expected = pod.metadata.uid, False
         if uid in self.assumed:
             if not pod.spec.nodeName and pod.status.phase not in ("Succeeded", "Failed"):
                 self.pods[uid] = pod
                 return
-            del self.assumed[uid]
+            is_expected = self.assumed.pop(uid) == pod.spec.nodeName
         before = self.pods.get(uid)
         ours = pod.spec.schedulerName in self._ours
         self.pods[uid] = pod if ours else outline(pod)
@@ -116,7 +116,8 @@ class Follower:
         self.enter(pod)
         if pod.spec.nodeName and (before is None or not before.spec.nodeName):
             self.on_bound(pod)
-        if self.world.pool.member(uid) != known:  # a condition or a label of no concern is no reason to plan
+        # A condition or a label of no concern is no reason to plan, nor is a seat of ours that came about.
+        if self.world.pool.member(uid) != known or not (is_expected or self.world.groups.is_settled):
             self.touch()
 
     def enter(self, pod: Pod) -> None:
