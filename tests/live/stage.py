@@ -16,6 +16,7 @@ from gangpool.live.notices import Notices
 from gangpool.live.writes import Write
 from gangpool.objects.pod import Condition, Pod
 
+KAI = "scheduling.run.ai/v2alpha2"
 VOLCANO, PLUGINS, NATIVE = "scheduling.volcano.sh/v1beta1", "scheduling.x-k8s.io/v1alpha1", "scheduling.k8s.io/v1beta1"
 
 
@@ -43,6 +44,8 @@ def pod_of(name: str, **more: Any) -> Pod:
 
 def in_group(dialect: str, name: str) -> dict[str, Any]:
     """Fields of `pod_of` by which a pod names its PodGroup."""
+    if dialect == KAI:
+        return {"annotations": {"pod-group-name": name}}
     if dialect == VOLCANO:
         return {"annotations": {"scheduling.k8s.io/group-name": name}}
     return {"group": name} if dialect == NATIVE else {"labels": {"scheduling.x-k8s.io/pod-group": name}}

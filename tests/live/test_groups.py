@@ -1,4 +1,4 @@
-"""Status of the three PodGroups: each project's words, and no write where they stand there already."""
+"""Status of the PodGroups: each project's words, and no write where they stand there already."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ from typing import Any
 
 import pytest
 
+from gangpool.live.course import Counts
 from gangpool.live.groups import GangView, is_group, status
-from tests.live.stage import NATIVE, PLUGINS, VOLCANO, group_of
+from tests.live.stage import KAI, NATIVE, PLUGINS, VOLCANO, group_of
 
 FULL = "cannot-fit: 1 of 2 members fit in the pool"
 MISSING = "members-missing: 1 of 2 members exist"
 RUNS = GangView(True, 2, "")
 WALL = 60.0
 NOW = "1970-01-01T00:01:00Z"
+
+
+def view(n_bound: int, running: int = 0, succeeded: int = 0, failed: int = 0) -> GangView:
+    """A gang that has started."""
+    return GangView(True, n_bound, "", Counts(running, succeeded, failed))
 
 
 def waits(text: str) -> GangView:
@@ -26,11 +32,17 @@ def patch(dialect: str, gang: GangView, old: dict[str, Any] | None = None) -> di
 
 
 @pytest.mark.parametrize("dialect", [VOLCANO, PLUGINS, NATIVE])
-@pytest.mark.parametrize("gang", [RUNS, waits(FULL), waits(MISSING), waits("suspended: x")])
+@pytest.mark.parametrize("gang", [RUNS, view(1, 1, 1), waits(FULL), waits(MISSING), waits("suspended: x")])
 def test_what_is_said_is_not_written_again(dialect: str, gang: GangView) -> None:
     said = patch(dialect, gang)
     assert said is not None
     assert patch(dialect, gang, said) is None
+
+
+@pytest.mark.parametrize("dialect", [VOLCANO, PLUGINS, NATIVE, KAI])
+def test_gang_about_which_nothing_is_known_is_left_alone(dialect: str) -> None:
+    """Fewer than its minimum, and none that waits: its members are on their way."""
+    assert patch(dialect, GangView(False, 1, "")) is None
 
 
 @pytest.mark.parametrize("dialect", [VOLCANO, PLUGINS, NATIVE])
@@ -44,13 +56,14 @@ def test_where_it_is_written(dialect: str) -> None:
 
 
 def test_other_objects_are_left_alone() -> None:
-    assert status(group_of("scheduling.run.ai/v2alpha2", "g", 2), RUNS, WALL) is None
+    assert status(group_of("example.com/v1", "g", 2), RUNS, WALL) is None
     gone = group_of(NATIVE, "g", 2)
     gone["metadata"]["deletionTimestamp"] = NOW
     assert status(gone, RUNS, WALL) is None
     assert is_group("scheduling.volcano.sh", "PodGroup")
     assert not is_group("scheduling.volcano.sh", "Queue")
-    assert not is_group("scheduling.run.ai", "PodGroup")
+    assert is_group("scheduling.run.ai", "PodGroup")
+    assert not is_group("example.com", "PodGroup")
 
 
 # ---- Volcano
@@ -123,8 +136,29 @@ def test_volcano_phase_alone() -> None:
     assert patch(VOLCANO, waits(FULL), {**said, "phase": "Pending"}) == {"phase": "Inqueue"}
 
 
-def test_volcano_group_that_is_over_is_left_alone() -> None:
-    assert patch(VOLCANO, RUNS, {"phase": "Completed"}) is None
+def test_volcano_counts_and_completes() -> None:
+    """Bound, running, half done, over; and again when its job is run again."""
+    said = patch(VOLCANO, RUNS)
+    assert patch(VOLCANO, view(2, running=2), said) == {"running": 2}
+    said = {**said, "running": 2} if said else {}
+    assert patch(VOLCANO, view(1, running=1, succeeded=1), said) == {"running": 1, "succeeded": 1}
+    said |= {"running": 1, "succeeded": 1}
+    assert patch(VOLCANO, view(0, succeeded=1, failed=1), said) == {"phase": "Completed", "running": 0, "failed": 1}
+    over = {"phase": "Completed", "conditions": said["conditions"]}
+    assert patch(VOLCANO, RUNS, over) == {"phase": "Running"}
+
+
+def test_volcano_part_of_which_runs_and_the_rest_waits_is_unknown() -> None:
+    part = GangView(False, 1, FULL, Counts(running=1))
+    said = patch(VOLCANO, part)
+    assert said is not None
+    assert (said["phase"], said["running"]) == ("Unknown", 1)
+
+
+def test_volcano_lost_members_are_counted_before_others_wait() -> None:
+    assert patch(VOLCANO, GangView(False, 1, "", Counts(running=1)), {"phase": "Running", "running": 2}) == {
+        "running": 1
+    }
 
 
 def test_volcano_ignores_how_many_more_came() -> None:
@@ -136,15 +170,27 @@ def test_volcano_ignores_how_many_more_came() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gang", "phase"), [(waits(MISSING), "Pending"), (waits(FULL), "Scheduling"), (RUNS, "Running")]
+    ("gang", "said"),
+    [
+        (waits(MISSING), {"phase": "Pending"}),
+        (waits(FULL), {"phase": "Scheduling"}),
+        (RUNS, {"phase": "Scheduling"}),  # bound, and not begun
+        (view(2, running=1), {"phase": "Scheduling", "running": 1}),
+        (view(2, running=2), {"phase": "Running", "running": 2}),
+        (view(1, running=1, succeeded=1), {"phase": "Running", "running": 1, "succeeded": 1}),
+        (view(0, succeeded=2), {"phase": "Finished", "succeeded": 2}),
+        (view(1, running=1, failed=1), {"phase": "Failed", "running": 1, "failed": 1}),
+        (view(0, failed=1), {"phase": "Scheduling", "failed": 1}),  # fewer than the minimum have begun
+    ],
 )
-def test_plugins_phase(gang: GangView, phase: str) -> None:
-    assert patch(PLUGINS, gang) == {"phase": phase}
+def test_plugins_phase_and_numbers(gang: GangView, said: dict[str, Any]) -> None:
+    """As that project's controller, which may run too, has them."""
+    assert patch(PLUGINS, gang) == said
 
 
 @pytest.mark.parametrize("phase", ["Finished", "Failed"])
 def test_plugins_group_that_is_over_is_left_alone(phase: str) -> None:
-    assert patch(PLUGINS, RUNS, {"phase": phase}) is None
+    assert patch(PLUGINS, view(2, running=2), {"phase": phase}) is None
 
 
 # ---- Kubernetes
@@ -178,3 +224,60 @@ def test_native_condition_never_goes_back() -> None:
     """The API's own promise: once True it stays, also when members are lost."""
     runs = patch(NATIVE, RUNS)
     assert patch(NATIVE, waits(FULL), runs) is None
+
+
+def test_native_object_that_cannot_be_read_is_an_error_of_scheduling() -> None:
+    said = patch(NATIVE, waits("invalid-object: spec.x is no number"))
+    assert said is not None
+    assert said["conditions"][0]["reason"] == "SchedulerError"
+
+
+def test_native_condition_says_which_generation_it_is_about() -> None:
+    group = group_of(NATIVE, "g", 2)
+    group["metadata"]["generation"] = 3
+    write = status(group, waits(FULL), WALL)
+    assert write is not None
+    assert write.body["status"]["conditions"][0]["observedGeneration"] == 3
+
+
+# ---- KAI
+
+
+def kai(name: str, pool: str = "default") -> dict[str, Any]:
+    return {"type": "UnschedulableOnNodePool", "nodePool": pool, "status": "True", "message": name, "transitionID": "4"}
+
+
+def test_kai_waits_on_its_node_pool() -> None:
+    assert patch(KAI, waits(FULL), {"schedulingConditions": [kai("old"), kai("x", "other")]}) == {
+        "schedulingConditions": [
+            kai("x", "other"),
+            {
+                "type": "UnschedulableOnNodePool",
+                "nodePool": "default",
+                "status": "True",
+                "reason": "Unschedulable",
+                "message": FULL,
+                "reasons": [{"reason": "Unschedulable", "message": FULL}],
+                "transitionID": "5",
+                "lastTransitionTime": NOW,
+            },
+        ]
+    }
+    said = patch(KAI, waits(FULL))
+    assert patch(KAI, waits(FULL), said) is None
+
+
+def test_kai_runs() -> None:
+    """Numbers are its controller's to say."""
+    waiting = {"schedulingConditions": [kai("x", "other"), kai(FULL)]}
+    assert patch(KAI, view(2, running=2), waiting) == {"schedulingConditions": [kai("x", "other")]}
+    assert patch(KAI, view(2, running=2), {"schedulingConditions": [kai("x", "other")]}) is None
+    assert patch(KAI, RUNS) is None
+
+
+def test_kai_node_pool_comes_from_the_label() -> None:
+    group = group_of(KAI, "g", 2)
+    group["metadata"]["labels"] = {"kai.scheduler/node-pool": "a100"}
+    write = status(group, waits(FULL), WALL)
+    assert write is not None
+    assert write.body["status"]["schedulingConditions"][0]["nodePool"] == "a100"

@@ -1,7 +1,7 @@
 """When nothing changes nothing is written but the Lease; and the rights of the accounts are those that are used.
 
-Both are read off the audit log of a cluster where one job runs, and a job, a native gang, a scheduler-plugins gang and
-a single pod wait for room.
+Both are read off the audit log of a cluster where one job runs, and a job, a gang of Kubernetes, of scheduler-plugins
+and of KAI, and a single pod wait for room.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ from tests.cluster.audit import AuditLog, Request
 from tests.cluster.client import Api
 from tests.cluster.plane import ControlPlane
 from tests.live.replicas import ACCOUNT, installed, pod, replica, scheduler, until
+from tests.live.stage import KAI, NATIVE, PLUGINS, in_group
 from tests.live.test_report_cluster import crd
 
 LEASE_S = 6
+TOO_MANY = 9
+"""Cards; a node has 8."""
+N_WAITING = 9
+"""Four gangs of two, and a single pod."""
 QUIET_RENEWALS = 4
 """So many renewals (8 s) without another write, and as many again, are idle."""
-PLUGINS, NATIVE = "scheduling.x-k8s.io/v1alpha1", "scheduling.k8s.io/v1beta1"
 SEEN = {
     "jobs.batch.volcano.sh/finalizers": "only clusters that guard owner references ask for it",
     "pods get": "only after a bind whose answer was lost",
@@ -53,23 +57,25 @@ async def gang(api: Api, name: str, version: str) -> None:
     meta = {"name": name, "namespace": "ml"}
     await api.create({"apiVersion": version, "kind": "PodGroup", "metadata": meta, "spec": minimum})
     for i in range(2):
-        member = pod(f"{name}-{i}", 8)
+        member = pod(f"{name}-{i}", TOO_MANY)
         if version == NATIVE:
             member["spec"]["schedulingGroup"] = {"podGroupName": name}
         else:
-            member["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": name}
+            member["metadata"] |= in_group(version, name)
         await api.create(member)
 
 
 async def fill(api: Api) -> None:
     """One job has room; nothing else has."""
-    await api.create(crd(PLUGINS))
+    for version in (PLUGINS, KAI):
+        await api.create(crd(version))
     await installed(api, 2)
     await api.create(job("runs", 2, 8))
-    await api.create(job("waits", 2, 8))
+    await api.create(job("waits", 2, TOO_MANY))
     await gang(api, "native", NATIVE)
     await gang(api, "plugins", PLUGINS)
-    await api.create(pod("single", 8))
+    await gang(api, "kai", KAI)
+    await api.create(pod("single", TOO_MANY))
 
 
 @contextmanager
@@ -114,7 +120,7 @@ async def until_idle(audit: AuditLog, n_waiting: int, n_renewals: int) -> int:
 def judge_idle(plane: ControlPlane, folder: Path, lease_s: int, renewals: Callable[[AuditLog], int]) -> None:
     async def story() -> None:
         audit = plane.audit()
-        n_before = await until_idle(audit, 7, QUIET_RENEWALS)
+        n_before = await until_idle(audit, N_WAITING, QUIET_RENEWALS)
         wanted = renewals(audit)
 
         async def passed() -> bool:

@@ -234,7 +234,7 @@ def test_refusal_of_a_unit_that_is_gone_is_nothing() -> None:
     ("dialect", "status"),
     [
         (VOLCANO, "Running Scheduled=True(Scheduled)"),
-        (PLUGINS, "Running"),
+        (PLUGINS, "Scheduling"),
         (NATIVE, "PodGroupInitiallyScheduled=True(Scheduled)"),
     ],
 )

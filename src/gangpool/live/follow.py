@@ -14,15 +14,18 @@ from typing import Any
 
 import msgspec
 
+from gangpool.core.model import Member
 from gangpool.intake.config import Config
 from gangpool.intake.store import name_of
 from gangpool.intake.world import World
 from gangpool.kube.client import Client
 from gangpool.kube.reflector import Reflector, renew_on_silence
+from gangpool.live.course import FAILED, RUNNING, SUCCEEDED, Course
 from gangpool.live.resources import NODES, PODS, RESOURCES, Resource
 from gangpool.objects.faults import ObjectError
 from gangpool.objects.node import Node
 from gangpool.objects.pod import Metadata, Pod, PodSpec, PodStatus
+from gangpool.workloads import registry
 from gangpool.workloads.base import WorkloadError
 
 log = logging.getLogger("gangpool.live")
@@ -32,6 +35,7 @@ _node = msgspec.json.Decoder(Node).decode
 _object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
+TURNS = frozenset({RUNNING, SUCCEEDED, FAILED})
 COMPLETE = frozenset(
     {
         ("", "PersistentVolumeClaim"),
@@ -61,6 +65,7 @@ class Follower:
         """Pods by uid as last seen; of those that are not ours only who and where they are."""
         self.assumed: dict[str, str] = {}
         """Node of pods that we have seated and the server has not shown there yet, by uid."""
+        self.course = Course()
         self.on_bound: Callable[[Pod], None] = lambda pod: None
         self.on_gone: Callable[[Pod], None] = lambda pod: None
         self.pod_reflector: Reflector[Pod] = Reflector(client, PODS, _pod, PodSink(self))
@@ -116,9 +121,23 @@ class Follower:
         self.enter(pod)
         if pod.spec.nodeName and (before is None or not before.spec.nodeName):
             self.on_bound(pod)
+        if ours and pod.status.phase in TURNS and (before is None or before.status.phase != pod.status.phase):
+            self._turned(pod, known)
         # A condition or a label of no concern is no reason to plan, nor is a seat of ours that came about.
         if self.world.pool.member(uid) != known or not (is_expected or self.world.groups.is_settled):
             self.touch()
+
+    def _turned(self, pod: Pod, before: Member | None) -> None:
+        """A pod of ours runs, or has finished and is in the world no more."""
+        uid = pod.metadata.uid
+        if pod.status.phase == RUNNING:
+            member = self.world.pool.member(uid)
+            if before is not None and member is not None and member.gang:
+                self.course.runs(uid, member.gang)
+            return
+        gang = before.gang if before is not None else gang_named_by(pod)
+        if gang:
+            self.course.finished(uid, gang, pod.status.phase)
 
     def enter(self, pod: Pod) -> None:
         """Into the world; what cannot be read is logged and holds nothing."""
@@ -134,6 +153,7 @@ class Follower:
         self.assumed.pop(uid, None)
         self.pods.pop(uid, None)
         self.world.pod_gone(uid)
+        self.course.gone(uid)
         self.on_gone(pod)
         self.touch()
 
@@ -145,6 +165,15 @@ class Follower:
         if pod is not None:
             self.enter(pod)
         self.touch()
+
+
+def gang_named_by(pod: Pod) -> str:
+    """Key of the gang of a pod that had finished before we saw it; "" for none."""
+    try:
+        link, _ = registry.link(pod)
+    except (ObjectError, WorkloadError):
+        return ""
+    return link.key if link is not None else ""
 
 
 def outline(pod: Pod) -> Pod:

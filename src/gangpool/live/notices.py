@@ -20,6 +20,7 @@ from gangpool.core.ready import minimum_of
 from gangpool.intake.said import code_of, refused, said_on, text_of
 from gangpool.intake.world import World
 from gangpool.live import groups, writes
+from gangpool.live.course import Counts, Course
 from gangpool.live.writes import Happening, Subject, Write
 from gangpool.objects.pod import Pod
 from gangpool.workloads import named, registry
@@ -42,7 +43,8 @@ MOOT_MOST = 200
 
 
 class Unsaid(Struct, frozen=True, gc=False):
-    """A queued notice. `uid` for a pod's condition, `number` for the subject of an event."""
+    """A queued notice. `uid` for a pod's condition (and a status: a member that has turned), `number` for the subject
+    of an event."""
 
     what: Literal["condition", "status", "event", "scheduled"]
     key: str
@@ -72,9 +74,11 @@ Given = tuple[Unsaid, Write]
 class Notices:
     """Hears plans, gives writes. `pods` by uid as the server last showed them."""
 
-    def __init__(self, pods: Mapping[str, Pod], world: World) -> None:
+    def __init__(self, pods: Mapping[str, Pod], world: World, course: Course | None = None) -> None:
         self._pods = pods
         self._world = world
+        self._course = course or Course()
+        self._counted_at = float("-inf")
         self._said: dict[str, Said] = {}
         self._queues: tuple[dict[Unsaid, None], ...] = ({}, {}, {}, {})
         self._scheduled: dict[str, tuple[str, str]] = {}
@@ -101,6 +105,10 @@ class Notices:
         for key in self._said.keys() - heard:
             if not any(self._is_coming(member.uid) for member in self._said[key].members):
                 del self._said[key]
+        if now - self._counted_at >= HOLD_S:
+            self._counted_at = now
+            for key, uid in self._course.turned().items():
+                self._add(3, Unsaid("status", key, uid))
         if self._is_new:
             self._is_new = False
             self._take_over()
@@ -233,7 +241,7 @@ class Notices:
         if unsaid.what == "condition":
             return self._condition(unsaid, wall)
         if unsaid.what == "status":
-            return self._status(unsaid.key, wall)
+            return self._status(unsaid.key, unsaid.uid, wall)
         if unsaid.what == "event":
             return self._warning(unsaid, wall)
         return self._news(unsaid, wall)
@@ -247,18 +255,23 @@ class Notices:
             said.sent[unsaid.uid] = said.published
         return write
 
-    def _status(self, key: str, wall: float) -> Write | None:
+    def _status(self, key: str, uid: str, wall: float) -> Write | None:
+        """`uid`: a member that may be in no unit any more."""
         unit = self._world.pool.units.get(key)
-        pod = self._lead(unit)
+        pod = self._lead(unit) or self._pods.get(uid)
         obj = self._group(pod) if pod is not None else None
-        if unit is None or unit.gang is None or obj is None:
+        if obj is None or (unit is not None and unit.gang is None):
             return None
+        seated = unit.seated if unit is not None else {}
         said = self._said.get(key)
-        is_started = len(unit.seated) >= minimum_of(unit, unit.gang)
-        if not is_started and (said is None or not said.published):
-            return None
         text = said.published if said is not None else ""
-        return groups.status(obj, groups.GangView(is_started, len(unit.seated), text), wall)
+        counts = self._course.counts(key, seated, self._pods)
+        is_started = not text if unit is None else self._is_started(unit, counts)
+        return groups.status(obj, groups.GangView(is_started, len(seated), text, counts), wall)
+
+    def _is_started(self, unit: Unit, counts: Counts) -> bool:
+        assert unit.gang is not None
+        return len(unit.seated) + counts.succeeded >= minimum_of(unit, unit.gang)
 
     def _warning(self, unsaid: Unsaid, wall: float) -> Write | None:
         said = self._said.get(unsaid.key)

@@ -32,7 +32,7 @@ class Reporter:
         self._client = client
         self._gap_s = 1.0 / per_s
         self._wake = asyncio.Event()
-        self.notices = Notices(follower.pods, follower.world)
+        self.notices = Notices(follower.pods, follower.world, follower.course)
         self.n_writes: Counter[str] = Counter()
         self.n_failed: Counter[int] = Counter()
 

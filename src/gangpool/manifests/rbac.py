@@ -9,6 +9,7 @@ FENCE = "gangpool-fence"
 LEASE = "gangpool-scheduler"
 POLICIES = ["validatingadmissionpolicies", "validatingadmissionpolicybindings"]
 READ = ["list", "watch"]
+GROUPS = ["scheduling.k8s.io", "scheduling.volcano.sh", "scheduling.x-k8s.io", "scheduling.run.ai"]
 
 Rule = dict[str, list[str]]
 
@@ -50,7 +51,7 @@ SCHEDULER: list[Rule] = [
     rule([""], ["pods"], ["get"]),  # after a bind whose answer was lost
     rule([""], ["pods/binding", "pods/eviction"], ["create"]),
     rule([""], ["pods/status"], ["patch"]),
-    rule(["scheduling.k8s.io", "scheduling.volcano.sh", "scheduling.x-k8s.io"], ["podgroups/status"], ["patch"]),
+    rule(GROUPS, ["podgroups/status"], ["patch"]),
     named(["admissionregistration.k8s.io"], POLICIES, ["get"], FENCE),
     EVENTS,
 ]
