@@ -70,6 +70,10 @@ class Access:
             check=False,
         )
 
+    def tls(self, user: str = ADMIN, groups: Sequence[str] = ()) -> ssl.SSLContext:
+        """TLS context of a user with a certificate, for clients of other kinds."""
+        return self._tls(self._certificate(user, groups))
+
     def _certificate(self, user: str, groups: Sequence[str]) -> Certificate:
         key = (user, *((_ADMIN_GROUP,) if user == ADMIN else groups))
         if key not in self._certificates:
