@@ -186,6 +186,12 @@ def test_pods_that_come_one_by_one_are_told_together() -> None:
     assert (running.state, running.node, running.nodes) == ("placed", None, ("n1",))
 
 
+def test_of_pods_one_by_one_those_without_room_are_told_first() -> None:
+    labels = {"pod-template-hash": "5"}
+    owned = [pod(f"d-{i}", 8, owner="ReplicaSet/d-5/apps/v1", labels=labels) for i in range(2)]
+    assert codes(why("deployment/d", node("n1"), *owned)) == ["cannot-fit", "fits-now"]
+
+
 def test_pods_are_found_by_the_owner_of_their_owner() -> None:
     run = job("nightly-1", 2) | {"metadata": {"name": "nightly-1", "namespace": "ml"}}
     run["metadata"]["ownerReferences"] = [{"kind": "CronJob", "name": "nightly", "apiVersion": "batch/v1"}]

@@ -73,8 +73,9 @@ class _Case:
             self.stands = list(_without_pods(self.world, objects))
         self.state = self._state()
         waiting = [stand for stand in self.stands if self.state == PENDING and self._waits(stand)]
+        waiting.sort(key=lambda stand: bool(stand.seats))
         self.main = next(iter(waiting or self.stands), None)
-        """What the answer is about: of several units the first that waits."""
+        """What the answer is about: of several units one that waits, one without room before one that fits now."""
         is_over = self.state == FINISHED and len(keys) == 1 and not self.stands
         self.told = told_by(self.world, pods[0]) if is_over else None
         """The gang of pods that have all finished."""
