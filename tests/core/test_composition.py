@@ -7,8 +7,9 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gangpool.core.composition import MOST_STEPS, compositions
+from gangpool.core.composition import MOST_STEPS, compositions, other_choices
 from gangpool.core.model import Gang, Role
+from gangpool.core.needs import Needs, needs_of
 from gangpool.core.pool import Pool
 from tests.core.build import members, only_wait, places, plan, pool_of, seated, shape
 
@@ -26,6 +27,14 @@ def test_many_choices_are_tried_at_even_steps_with_both_ends() -> None:
     assert len(found) == MOST_STEPS
     assert (found[0], found[-1]) == ((1000, 0), (0, 1000))
     assert all(sum(counts) == 1000 for counts in found)
+
+
+def test_the_even_steps_end_at_what_the_first_group_must_give() -> None:
+    found = [counts for counts, _ in compositions(1000, [(100, 1000), (0, 1000)])]
+    assert len(found) == MOST_STEPS
+    assert (found[0], found[-1]) == (1000, 100)
+    assert found == sorted(set(found), reverse=True)
+    assert [counts for counts, _ in compositions(1000, [(0, 1000), (300, 700)])][::11] == [700, 300]
 
 
 def gang_of(world: str, minimum: int, *roles: tuple[str, int, int, int]) -> Pool:
@@ -74,6 +83,16 @@ def test_a_refusal_of_all_choices_is_a_proof_and_tells_of_the_first_that_could_f
     reason = only_wait(plan(gang_of("a/a1: n1=2", 3, ("m", 0, 1, 8), ("w", 0, 4, 1)))).reason
     assert (reason.code, reason.numbers["best"]) == ("cannot-fit", 2)
     assert "nvidia.com/gpu asked 1" in reason.message
+
+
+def test_where_nothing_fits_one_choice_says_what_is_short() -> None:
+    pool = gang_of("a/a1: n1=2", 4, ("m", 0, 2, 8), ("v", 0, 2, 16), ("w", 0, 4, 1))
+    (unit,) = pool.waiting()
+    needs = needs_of(pool, unit)
+    assert isinstance(needs, Needs)
+    nothing = other_choices(pool, unit, needs, lambda kind, _: 2 if kind.n_cards == 1 else 0)
+    assert [len(choice.batches) for choice in nothing.needs] == [1]
+    assert len(other_choices(pool, unit, needs, lambda kind, _: 2).needs) > 1
 
 
 def test_many_choices_are_tried_from_the_one_that_asks_for_least() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from gangpool.core.cycle import Cycle
@@ -282,6 +283,46 @@ def test_what_a_reason_tried_is_undone() -> None:
     Cycle(pool).run()
     assert pool.ledger.resource("nvidia.com/gpu").view.tolist() == before
     assert pool.ledger.journal == []
+
+
+@pytest.mark.parametrize("what", [shape(1), shape(1, spread=(spread(HOSTNAME, "app=g"),))])
+@pytest.mark.parametrize("as_block", [False, True])
+@pytest.mark.parametrize("n_masters", [1, 2])
+def test_a_level_that_no_node_of_the_domain_has(what: Shape, as_block: bool, n_masters: int) -> None:
+    """1. A running master holds its gang to zone b, whose nodes know no rack. 2. The workers must share a rack: none
+    of them has a place there, however much is free."""
+    pool = pool_of("a/a1: n1=4\nb/-: n2=4 n3=4")
+    of_role: dict[str, Any] = {"role_levels": (("w", level(RACK)),)}
+    if as_block:
+        of_role = {"blocks": (("w", Block(3, level(RACK))),)}
+    roles = (Role("m", n_masters), Role("w", 3))
+    pool.set_gang(Gang("ml/g", n_masters + 3, roles, required=level(ZONE), **of_role))
+    pool.set_member(member("m-0", gang="ml/g", role="m", node="n2"))
+    for one in (*members("ml/g", n_masters, role="m")[1:], *members("ml/g", 3, what, role="w", labels="app=g")):
+        pool.set_member(one)
+    reason = why(pool)
+    assert (reason.code, reason.best_domain) == ("cannot-fit", "b")
+    assert reason.message == (
+        f"{n_masters} of {n_masters + 3} members fit in zone b; role w has no place; "
+        "no node of zone b has the level rack"
+    )
+
+
+@pytest.mark.parametrize("what", [shape(1), shape(1, spread=(spread(HOSTNAME, "app=g"),))])
+@pytest.mark.parametrize("cards", [0, 1])
+def test_nodes_outside_a_level_are_never_its_best_domain(what: Shape, cards: int) -> None:
+    pool = pool_of(f"a/-: n1=8\na/a1: n2={cards}\n-/-: n3=8")
+    submit(pool, "g", 2, what, required=level(RACK), labels="app=g")
+    reason = why(pool)
+    assert (reason.best_domain, reason.numbers["best"]) == ("a/a1", cards)
+
+
+def test_only_whole_blocks_count_for_a_domain() -> None:
+    """Of racks with five and three cards whole blocks of two take four and two."""
+    pool = pool_of("a/a1: n1=5\na/a2: n2=3\nb/b1: n3=2")
+    submit(pool, "g", 6, required=level(RACK), blocks=(("", Block(2, level(RACK))),))
+    assert why(pool).message.startswith("4 of 6 members fit in rack a/a1; ")
+    assert why(pool).message.endswith("; next best: a/a2 2 of 6, b/b1 2 of 6")
 
 
 def test_running_members_of_a_block_outside_the_gangs_domain() -> None:

@@ -257,8 +257,8 @@ def test_the_one_that_others_need_is_seated_first() -> None:
 
 def test_domains_inside_each_other() -> None:
     tree = pool_of(WORLD).forest.tree(LEVELS)
-    assert inner(tree, Spot(1, 0), Spot(2, 1)) == Spot(2, 1) == inner(tree, Spot(2, 1), Spot(1, 0))
-    assert inner(tree, Spot(1, 0), Spot(1, 0)) == Spot(1, 0)
+    assert inner(Spot(1, 0), Spot(2, 1)) == Spot(2, 1) == inner(Spot(2, 1), Spot(1, 0))
+    assert inner(Spot(1, 0), Spot(1, 0)) == Spot(1, 0)
     assert meet(tree, Spot(1, 0), Spot(2, 1))
     assert meet(tree, Spot(2, 2), Spot(1, 1))
     assert not meet(tree, Spot(1, 1), Spot(2, 1))

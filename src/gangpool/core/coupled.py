@@ -33,7 +33,7 @@ def most_coupled(planner: Planner, ask: Ask, pin: Spot, level: int) -> tuple[Spo
     bounds: Ints = np.where(tree.real[level][first:last], np.minimum(sums, part.n), -1)
     counted: list[tuple[int, int]] = []
     for p in np.argsort(-bounds, kind="stable").tolist()[:MOST_LOOKED_AT]:
-        if counted and bounds[p] <= max(n for _, n in counted):
+        if bounds[p] <= max((n for _, n in counted), default=-1):
             break
         mark = planner.ledger.mark()
         counted.append((first + p, _count(planner, ask, Spot(level, first + p), int(bounds[p]))))
@@ -86,19 +86,21 @@ def _fill_blocks(planner: Planner, ask: Ask, part: Part, inside: Spot) -> int:
     done = 0
     while done < part.n:
         block = replace(part, n=min(part.block_size, part.n - done), block_size=0)
+        domain = roomiest(planner, ask, part, inside, part.block_level)
         mark = planner.ledger.mark()
-        placed = fill_coupled(planner, ask, block, roomiest(planner, ask, part, inside, part.block_level))
-        if placed < block.n:
+        if domain is None or fill_coupled(planner, ask, block, domain) < block.n:
             planner.ledger.rollback(mark)
             break
-        done += placed
+        done += block.n
     return done
 
 
-def roomiest(planner: Planner, ask: Ask, part: Part, inside: Spot, depth: int) -> Spot:
-    """The domain of a lower depth that has most room for a part now; the spot itself where it is as low."""
+def roomiest(planner: Planner, ask: Ask, part: Part, inside: Spot, depth: int) -> Spot | None:
+    """The domain of a lower depth that has most room for a part now; the spot itself where it is as low; None where
+    no node inside has that level."""
     if depth <= inside.level:
         return inside
     first, last = ask.tree.span(inside.level, inside.domain, depth)
-    rooms = planner.room(part.kind, ask.tree).sums(depth)[first:last] * ask.tree.real[depth][first:last]
-    return Spot(depth, first + int(rooms.argmax()))
+    rooms = np.where(ask.tree.real[depth][first:last], planner.room(part.kind, ask.tree).sums(depth)[first:last], -1)
+    best = int(rooms.argmax())
+    return Spot(depth, first + best) if rooms[best] >= 0 else None

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from gangpool.core.ask import Ask, Part, Refusal, Seating
 from gangpool.core.composition import other_choices
 from gangpool.core.explain import reason_for
-from gangpool.core.gang import Planner
+from gangpool.core.gang import Planner, inner
 from gangpool.core.kind import Kind
 from gangpool.core.model import Member, Plan, Reason, Seat, Wait
 from gangpool.core.needs import Batch, Needs, extras, needs_of
@@ -127,7 +127,7 @@ class Cycle:
         if part.kind.coupled or part.block_size or part.level or part.ties:
             return part.block_size or 1
         base = self.planner.room(part.kind, needs.tree)
-        inside = part.pin if part.pin.level >= needs.pin.level else needs.pin
+        inside = inner(part.pin, needs.pin)
         return int(base.sums(inside.level)[inside.domain])
 
     def _ask(self, unit: Unit, needs: Needs, parts: list[Part]) -> Ask:

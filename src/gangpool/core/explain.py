@@ -40,7 +40,7 @@ def reason_for(planner: Planner, refusal: Refusal) -> Reason:
         spot, counts = _best_spot(planner, ask)
         placed, failing = _fill(planner, ask, spot)
     lacking = _lacking(planner, ask, failing, spot)
-    blocks = _block_text(planner, ask, failing, spot)
+    levels = _level_text(planner, ask, failing, spot)
     left_out = _left_out(planner, ask, failing, spot)
     planner.ledger.rollback(mark)
     short, single = _shortage(planner, lacking, failing, _usable(planner, ask, failing, spot))
@@ -48,7 +48,7 @@ def reason_for(planner: Planner, refusal: Refusal) -> Reason:
     best = max(min(ask.running + placed, ask.needed - missing), 0)
     where = domain_text(ask.tree, spot)
     role = f"; role {failing.last_role} has no place" if failing.last_role else ""
-    text = f"{best} of {ask.needed} members fit in {where}{role}{blocks}{short}{counts}{left_out}"
+    text = f"{best} of {ask.needed} members fit in {where}{role}{levels}{short}{counts}{left_out}"
     numbers: dict[str, int | str] = {"needed": ask.needed, "best": best, "unit": "members"}
     if ask.is_single and single:
         numbers = single
@@ -105,7 +105,7 @@ def _best_spot(planner: Planner, ask: Ask) -> tuple[Spot, str]:
         total += np.minimum(sums, part.n)
     total[~tree.real[level][first:last]] = -1
     order = np.argsort(-total, kind="stable")
-    best = Spot(level, first + int(order[0])) if len(order) else pin
+    best = Spot(level, first + int(order[0])) if total.max(initial=-1) >= 0 else pin
     return best, _next_best(ask, best, [(first + p, int(total[p])) for p in order[1:].tolist()])
 
 
@@ -113,7 +113,7 @@ def span(ask: Ask) -> tuple[Spot, int]:
     """Where the members may go, and the depth at which they all share a domain."""
     pin, level = ask.pin, ask.limit
     if len(ask.parts) == 1:
-        pin, level = inner(ask.tree, pin, ask.parts[0].pin), max(level, shared_level(ask.parts[0]))
+        pin, level = inner(pin, ask.parts[0].pin), max(level, shared_level(ask.parts[0]))
     return pin, max(level, pin.level)
 
 
@@ -129,20 +129,21 @@ def _next_best(ask: Ask, best: Spot, others: list[tuple[int, int]]) -> str:
 def _fill(planner: Planner, ask: Ask, spot: Spot) -> tuple[int, Part]:
     """Seat as many members as go in a domain, part by part (claims stand); returns how many, and the part that
     has no place once the others have theirs."""
-    placed, failing = 0, ask.parts[-1]
-    short_of = -1
+    placed, failing, short_of = 0, ask.parts[-1], 0
     begun: dict[Tie, Spot] = {}
     order = sorted(ask.parts, key=lambda part: (-part.kind.n_cards, -part.n))
     for part in order:
-        inside = inner(ask.tree, spot, part.pin)
+        around = inner(spot, part.pin)
         for tie in part.ties:
-            inside = inner(ask.tree, inside, begun.get(tie, inside))
+            around = inner(around, begun.get(tie, around))
         free = [tie.level for tie in part.ties if tie not in begun]
-        inside = roomiest(planner, ask, part, inside, max(shared_level(part), *free, 0))
-        begun |= {tie: above(ask.tree, inside, tie.level) for tie in part.ties if tie not in begun}
-        done = _fill_part(planner, ask, part, inside)
+        inside = roomiest(planner, ask, part, around, max(shared_level(part), *free, 0))
+        done = 0
+        if inside is not None:
+            begun |= {tie: above(ask.tree, inside, tie.level) for tie in part.ties if tie not in begun}
+            done = _fill_part(planner, ask, part, inside)
         placed += done
-        if part.n - done > max(short_of, 0):
+        if part.n - done > short_of:
             short_of, failing = part.n - done, part
     return placed, failing
 
@@ -169,26 +170,28 @@ def _fill_part(planner: Planner, ask: Ask, part: Part, inside: Spot) -> int:
     return n
 
 
-def _block_text(planner: Planner, ask: Ask, part: Part, spot: Spot) -> str:
-    """Which domain is nearest to holding one more block, where none does."""
-    tree, depth, size = ask.tree, part.block_level, min(part.block_size, part.n)
-    inside = inner(tree, spot, part.pin)
-    if not size or depth <= inside.level:
+def _level_text(planner: Planner, ask: Ask, part: Part, spot: Spot) -> str:
+    """A level of the part that no node has there; else which domain is nearest to holding one more block, where none
+    does."""
+    tree, inside = ask.tree, inner(spot, part.pin)
+    for level in sorted({part.level, part.block_level, *(tie.level for tie in part.ties)}):
+        if roomiest(planner, ask, part, inside, level) is None:
+            return f"; no node of {domain_text(tree, inside)} has the level {short_key(tree.keys[level - 1])}"
+    size, best = min(part.block_size, part.n), roomiest(planner, ask, part, inside, part.block_level)
+    if not size or best is None or best == inside:
         return ""
-    first, last = tree.span(inside.level, inside.domain, depth)
-    rooms = planner.room(part.kind, tree).sums(depth)[first:last] * tree.real[depth][first:last]
-    best = int(rooms.argmax())
-    if rooms[best] >= size:
+    room = planner.room(part.kind, tree).sums(best.level)[best.domain]
+    if room >= size:
         return ""
-    level, name = short_key(tree.keys[depth - 1]), tree.name(depth, first + best)
-    return f"; a block of {size} needs one {level}, {name} takes {rooms[best]}"
+    name = tree.name(best.level, best.domain)
+    return f"; a block of {size} needs one {short_key(tree.keys[best.level - 1])}, {name} takes {room}"
 
 
 def _usable(planner: Planner, ask: Ask, part: Part, spot: Spot) -> Bools:
     """Nodes of a domain that filters and rules let the next member onto; where there is none, without the rules;
     where there is none either, all."""
     ledger = planner.ledger
-    here = _inside(planner, ask.tree, inner(ask.tree, spot, part.pin))
+    here = _inside(planner, ask.tree, inner(spot, part.pin))
     filtered = here & ledger.filter_of(part.kind.shape).mask
     usable = filtered.copy()
     for _, allowed in rules(ledger, part.kind):

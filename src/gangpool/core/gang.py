@@ -64,7 +64,7 @@ class Planner:
 
     def _seat_one(self, ask: Ask, part: Part) -> Seating | Refusal:
         base = self.room(part.kind, ask.tree)
-        inside = inner(ask.tree, ask.pin, part.pin)
+        inside = inner(ask.pin, part.pin)
         seats = self._choose(base, part, ask.limit, inside) if meet(ask.tree, ask.pin, part.pin) else None
         if seats is None:
             return Refusal(ask, is_proved=True)
@@ -160,7 +160,7 @@ class Planner:
         if spot is None:
             return None
         for level in range(ask.tree.depth, spot.level, -1):
-            fits = bounds(self.ledger, ask, self._bounding_rooms(ask), level)
+            fits = bounds(ask, self._bounding_rooms(ask), level)
             if next(candidates(ask.tree, fits, level, ask.pin), None) is not None:
                 return None
         seats = dealt(ask, self.walk(base, spot, n, None))
@@ -172,7 +172,7 @@ class Planner:
         tried = 0
         passed = 0
         for level in range(ask.tree.depth, max(ask.limit, ask.pin.level) - 1, -1):
-            fits = bounds(self.ledger, ask, self._bounding_rooms(ask), level)
+            fits = bounds(ask, self._bounding_rooms(ask), level)
             for spot in candidates(ask.tree, fits, level, ask.pin):
                 passed += 1
                 if passed > TRIES_PER_LEVEL * (ask.tree.depth - level + 1):
@@ -228,9 +228,9 @@ class Planner:
             pin = above(tree, ask.parts[number].pin, level)
             if not meet(tree, inside, pin):
                 return None
-            inside = inner(tree, inside, pin)
+            inside = inner(inside, pin)
         some = replace(ask, parts=tuple(ask.parts[number] for number in numbers))
-        fits = bounds(self.ledger, some, self._bounding_rooms(some), level)
+        fits = bounds(some, self._bounding_rooms(some), level)
         for spot in islice(candidates(tree, fits, level, inside), 4 * TRIES_PER_LEVEL):
             mark = self.ledger.mark()
             found = self._try_parts(ask, numbers, spot, level)
@@ -258,7 +258,7 @@ class Planner:
     def _try_part(self, ask: Ask, part: Part, spot: Spot) -> Seats | None:
         if not meet(ask.tree, spot, part.pin):
             return None
-        inside = inner(ask.tree, spot, part.pin)
+        inside = inner(spot, part.pin)
         if not part.kind.coupled:
             base = self.room(part.kind, ask.tree)
             seats = self._choose(base, part, inside.level, inside)
@@ -363,6 +363,6 @@ def is_strictly_rising(values: Ints) -> bool:
     return bool((values[1:] > values[:-1]).all())
 
 
-def inner(tree: Tree, one: Spot, other: Spot) -> Spot:
+def inner(one: Spot, other: Spot) -> Spot:
     """The narrower of two domains, one of which lies in the other."""
     return one if one.level >= other.level else other
