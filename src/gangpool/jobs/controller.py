@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,7 +27,8 @@ log = logging.getLogger("gangpool.jobs")
 JOBS = "/apis/batch.volcano.sh/v1alpha1/jobs"
 QUOTAS = "/api/v1/resourcequotas"
 AGAIN_S = 2.0
-"""A Job whose work met a refusal is looked at again after so long."""
+"""A Job whose work met trouble is looked at again after so long, after a refusal twice as long each time."""
+AGAIN_MOST_S = 60.0
 AT_ONCE = 24
 """Jobs that are worked on at the same time; more than that only queues at the API server."""
 
@@ -49,6 +51,7 @@ class JobsController:
         self._dirty: dict[Key, None] = {}
         self._busy: set[Key] = set()
         self._made: dict[Key, set[str]] = {}
+        self._refusals: Counter[Key] = Counter()
         self._wake = asyncio.Event()
         self.n_created = 0
         self.n_deleted = 0
@@ -107,13 +110,20 @@ class JobsController:
                 await self._reconcile(key)
             except (ApiError, Unreachable) as error:
                 log.warning("job-again namespace=%s job=%s error=%s", key[0], key[1], error)
-                asyncio.get_running_loop().call_later(AGAIN_S, self.touch, key)
+                asyncio.get_running_loop().call_later(self._again_s(key, error), self.touch, key)
             except WorkloadError as error:
                 log.warning("job-unreadable namespace=%s job=%s error=%s", key[0], key[1], error)
             finally:
                 self._busy.discard(key)
                 if key in self._dirty:
                     self._wake.set()
+
+    def _again_s(self, key: Key, error: ApiError | Unreachable) -> float:
+        """Seconds until this Job is looked at again; what the server refuses, less and less often."""
+        if isinstance(error, Unreachable) or error.status >= 500 or error.status == 429:
+            return AGAIN_S
+        self._refusals[key] += 1
+        return min(AGAIN_S * 2.0 ** min(self._refusals[key] - 1, 10), AGAIN_MOST_S)
 
     async def _reconcile(self, key: Key) -> None:
         job = self.jobs.get(key)
@@ -127,10 +137,13 @@ class JobsController:
         actions = decide(job, pods, now, self._scheduler, lacking)
         if actions.create:
             await self._group(job)
-        await self._create(key, actions)
+        trouble = await self._create(key, actions)
         for pod in actions.delete:
             await self._delete(pod)
-        await self._write_status(key, job, actions.status)
+        await self._write_status(key, job, said(actions.status, trouble))
+        if trouble is not None:
+            raise trouble
+        self._refusals.pop(key, None)
 
     async def _group(self, job: dict[str, Any]) -> None:
         uid = job["metadata"]["uid"]
@@ -145,14 +158,13 @@ class JobsController:
                 raise
         self._grouped.add(uid)
 
-    async def _create(self, key: Key, actions: Actions) -> None:
-        """All missing pods together; those that are made, but not yet shown by the watch, are not made twice."""
+    async def _create(self, key: Key, actions: Actions) -> BaseException | None:
+        """All missing pods together; those that are made, but not yet shown by the watch, are not made twice. The first
+        trouble is returned: what else there is to do is done first."""
         made = self._made.setdefault(key, set())
         missing = [pod for pod in actions.create if pod["metadata"]["name"] not in made]
         results = await asyncio.gather(*(self._create_one(key, pod) for pod in missing), return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
+        return next((result for result in results if isinstance(result, BaseException)), None)
 
     async def _create_one(self, key: Key, pod: dict[str, Any]) -> None:
         name = pod["metadata"]["name"]
@@ -163,7 +175,7 @@ class JobsController:
                 return
             raise
         if name not in self.pods.get(key, {}):
-            self._made[key].add(name)
+            self._made.setdefault(key, set()).add(name)
         self.n_created += 1
 
     async def _delete(self, pod: Pod) -> None:
@@ -178,6 +190,8 @@ class JobsController:
 
     async def _write_status(self, key: Key, job: dict[str, Any], status: dict[str, Any]) -> None:
         old = job.get("status") or {}
+        if "message" in (old.get("state") or {}) and "state" in status:  # a merge would keep it for ever
+            status = {**status, "state": {"message": None, **status["state"]}}
         if not status or all(old.get(name) == value for name, value in status.items()):
             return
         path = f"/apis/batch.volcano.sh/v1alpha1/namespaces/{key[0]}/jobs/{key[1]}/status"
@@ -188,6 +202,15 @@ class JobsController:
                 raise
 
     # ---- what the watches bring
+
+    def forget_made(self) -> None:
+        """All pods have been listed; one that is made twice because of that is refused by its name."""
+        self._made.clear()
+
+    def forget(self, key: Key) -> None:
+        """The Job is gone."""
+        self._made.pop(key, None)
+        self._refusals.pop(key, None)
 
     def take_pod(self, pod: Pod) -> None:
         """A pod of some Job."""
@@ -206,6 +229,13 @@ class JobsController:
         self.touch(key)
 
 
+def said(status: dict[str, Any], trouble: BaseException | None) -> dict[str, Any]:
+    """The status, with the server's refusal of a pod where there is one: a quota, a policy."""
+    if not status or not isinstance(trouble, ApiError):
+        return status
+    return {**status, "state": {**status["state"], "message": f"a pod was refused: {trouble.message}"}}
+
+
 def job_of(pod: Pod) -> Key:
     """(namespace, name) of the Job that a pod belongs to."""
     return pod.metadata.namespace, (pod.metadata.labels or {}).get(JOB_NAME, "")
@@ -216,6 +246,7 @@ class _Pods:
         self._controller = controller
 
     def replace(self, objects: list[Pod]) -> None:
+        self._controller.forget_made()  # one that came and went unseen would be waited for without end
         listed = {pod.metadata.uid for pod in objects}
         for pods in list(self._controller.pods.values()):
             for pod in [p for p in pods.values() if p.metadata.uid not in listed]:
@@ -250,6 +281,8 @@ class _Objects:
     def gone(self, obj: dict[str, Any]) -> None:
         self._store.pop(_key(obj), None)
         self._told(_key(obj))
+        if self._store is self._controller.jobs:
+            self._controller.forget(_key(obj))
 
     def _told(self, key: Key) -> None:
         if self._store is self._controller.jobs:
