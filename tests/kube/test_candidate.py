@@ -272,7 +272,7 @@ def test_trouble_while_renewing_keeps_it_only_as_long_as_it_lasts(trouble: str, 
     @in_loop
     async def story() -> None:
         async with cluster() as (api, _, client):
-            a = Candidate(client, "gangpool-system/gangpool-scheduler", "a", Times(1))
+            a = Candidate(client, "gangpool-system/gangpool-scheduler", "a", Times(5))
             await a.take()
             answers: dict[str, Answer] = {
                 "error": status(500, "InternalError"),
@@ -280,7 +280,7 @@ def test_trouble_while_renewing_keeps_it_only_as_long_as_it_lasts(trouble: str, 
                 "no Lease": json_of("a page of some proxy"),
             }
             api.on("PUT", LEASE, answers[trouble])
-            clock.now += 0.8
+            clock.now += 4.3
             assert not await a.renew()
             assert a.is_held()
             clock.now += 0.1

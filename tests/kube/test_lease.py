@@ -87,7 +87,7 @@ async def test_loop_that_gives_no_sign_of_life_falls() -> None:
     taken = threading.Event()
 
     async def story(client: Client) -> None:
-        leadership = leader_of(client, "a", Quick(1, stall=0.3))
+        leadership = leader_of(client, "a", Quick(3, stall=1.0))
         await leadership.acquire()
         assert taken.wait(20)
         assert not leadership.is_held()
@@ -96,7 +96,7 @@ async def test_loop_that_gives_no_sign_of_life_falls() -> None:
     async with cluster() as (api, store, client):
         work = asyncio.create_task(elsewhere(api.url, story))
         await api.until("PUT", LEASE, 1)
-        b = Candidate(client, PATH, "b", Times(1))
+        b = Candidate(client, PATH, "b", Times(3))
         while not await b.take():
             await asyncio.sleep(b.wait_s())
         taken.set()
@@ -111,7 +111,7 @@ async def test_loop_that_comes_back_in_time_goes_on() -> None:
     resumed, renewed = threading.Event(), threading.Event()
 
     async def story(client: Client) -> None:
-        leadership = leader_of(client, "a", Quick(60, stall=0.1))
+        leadership = leader_of(client, "a", Quick(60, stall=1.0))
         await leadership.acquire()
         end = time.monotonic() + 20
         while not leadership.is_stalled():
@@ -197,7 +197,10 @@ async def test_release_of_a_replica_that_waits_leaves_the_lease() -> None:
         assert a.is_held()
         await a.release()
         assert store.holders == ["a/0", ""]
-        assert not [thread for thread in threading.enumerate() if thread.name == "gangpool-lease"]
+        for thread in threading.enumerate():
+            if thread.name == "gangpool-lease":
+                thread.join(5)
+                assert not thread.is_alive()
 
 
 @in_loop

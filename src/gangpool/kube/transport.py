@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.request import getproxies
@@ -86,6 +87,8 @@ class Transport:
         self._quiet_until = 0.0
         self.n_throttled = 0
         self.n_errors = 0
+        self.n_refused: Counter[int] = Counter()
+        """Answers of 400 and above, by status."""
 
     def _opened(self, connections: int, headers: Mapping[str, str], bufsize: int) -> aiohttp.ClientSession:
         access = self._access
@@ -153,6 +156,8 @@ class Transport:
                 **self._extras(),
             ) as response:
                 content = await response.read()
+                if response.status >= 400:
+                    self.n_refused[response.status] += 1
                 if response.status == 429:
                     self._slow_down(response.headers.get("Retry-After"))
                 return Answer(response.status, content)

@@ -38,9 +38,10 @@ _object = msgspec.json.Decoder(dict[str, Any]).decode
 class Fence:
     """Mutable owner of what is known of it. None: not known yet."""
 
-    def __init__(self, client: Client, binder: Binder) -> None:
+    def __init__(self, client: Client, binder: Binder, look_s: float = LOOK_S) -> None:
         self._client = client
         self._binder = binder
+        self._look_s = look_s
         self.is_present: bool | None = None
         """It refuses whoever does not lead."""
         self.is_outdated: bool | None = None
@@ -57,7 +58,7 @@ class Fence:
                 before = found if self.is_present is not None else None
             elif self.is_present is None:
                 await self._look()
-            await asyncio.sleep(LOOK_S if before is not None else AGAIN_S)
+            await asyncio.sleep(self._look_s if before is not None else min(self._look_s, AGAIN_S))
 
     async def _installed(self) -> list[tuple[str, bool]] | None:
         """Version ("": absent) of policy and binding, and whether each says what ours says; None: not known."""

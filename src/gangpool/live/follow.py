@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -25,6 +26,7 @@ from gangpool.live.resources import NODES, PODS, RESOURCES, Resource
 from gangpool.objects.faults import ObjectError
 from gangpool.objects.node import Node
 from gangpool.objects.pod import Metadata, Pod, PodSpec, PodStatus
+from gangpool.serve.metrics import Histogram
 from gangpool.workloads import registry
 from gangpool.workloads.base import WorkloadError
 
@@ -35,6 +37,7 @@ _node = msgspec.json.Decoder(Node).decode
 _object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
+WAITS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 600.0, 3600.0)
 TURNS = frozenset({RUNNING, SUCCEEDED, FAILED})
 COMPLETE = frozenset(
     {
@@ -66,6 +69,9 @@ class Follower:
         self.assumed: dict[str, str] = {}
         """Node of pods that we have seated and the server has not shown there yet, by uid."""
         self.course = Course()
+        self.waited = Histogram(WAITS_S)
+        """From when we saw a pod wait to when we saw its node."""
+        self._waits_since: dict[str, float] = {}
         self.on_bound: Callable[[Pod], None] = lambda pod: None
         self.on_gone: Callable[[Pod], None] = lambda pod: None
         self.pod_reflector: Reflector[Pod] = Reflector(client, PODS, _pod, PodSink(self))
@@ -121,11 +127,22 @@ class Follower:
         self.enter(pod)
         if pod.spec.nodeName and (before is None or not before.spec.nodeName):
             self.on_bound(pod)
+        if ours:
+            self._clock(pod)
         if ours and pod.status.phase in TURNS and (before is None or before.status.phase != pod.status.phase):
             self._turned(pod, known)
         # A condition or a label of no concern is no reason to plan, nor is a seat of ours that came about.
         if self.world.pool.member(uid) != known or not (is_expected or self.world.groups.is_settled):
             self.touch()
+
+    def _clock(self, pod: Pod) -> None:
+        uid = pod.metadata.uid
+        if pod.spec.nodeName:
+            since = self._waits_since.pop(uid, None)
+            if since is not None:
+                self.waited.observe(time.monotonic() - since)
+        elif not pod.spec.schedulingGates:
+            self._waits_since.setdefault(uid, time.monotonic())
 
     def _turned(self, pod: Pod, before: Member | None) -> None:
         """A pod of ours runs, or has finished and is in the world no more."""
@@ -154,6 +171,7 @@ class Follower:
         self.pods.pop(uid, None)
         self.world.pod_gone(uid)
         self.course.gone(uid)
+        self._waits_since.pop(uid, None)
         self.on_gone(pod)
         self.touch()
 

@@ -131,10 +131,12 @@ class Scheduler:
         now = time.monotonic()
         world = self.follower.world
         world.settle()
+        settled = time.monotonic()
+        self.meters.settle.observe(settled - now)
         rests = self.committer.rests
         rests.keep(world.pool.units)
         plan = self.cycle.run(rests.keys(now))
-        self.meters.plan.observe(time.monotonic() - now)
+        self.meters.plan.observe(time.monotonic() - settled)
         self.meters.n_seats += len(plan.seats)
         self.waits = plan.waits
         self.committer.start(plan)

@@ -30,6 +30,8 @@ SERIES: tuple[Series, ...] = (
     Series("gangpool_fence_outdated", "gauge", "1 where the installed fence is not the one of this version."),
     Series("gangpool_fence_refusals_total", "counter", "Bindings not sent or refused because another replica leads."),
     Series("gangpool_ready", "gauge", "1 once every resource has been listed."),
+    Series("gangpool_scheduling_duration_seconds", "histogram", "From when a pod was seen to wait until its node was."),
+    Series("gangpool_settle_duration_seconds", "histogram", "Time to bring gangs up to date before a plan."),
     Series("gangpool_plan_duration_seconds", "histogram", "Time of one plan of everything that waits."),
     Series("gangpool_commit_duration_seconds", "histogram", "From a decision to the answer about its last bind."),
     Series("gangpool_loop_lag_seconds", "histogram", "How late the event loop came back from a short sleep."),
@@ -47,6 +49,7 @@ SERIES: tuple[Series, ...] = (
     Series("gangpool_writes_failed_total", "counter", "Such writes refused, by HTTP status (0: no answer)."),
     Series("gangpool_writes_queued", "gauge", "Such writes that wait for their turn."),
     Series("gangpool_api_errors_total", "counter", "Requests without an answer: refused, reset or timed out."),
+    Series("gangpool_api_refusals_total", "counter", "Answers of the API server of 400 and above, by HTTP status."),
     Series("gangpool_api_throttled_total", "counter", "Requests that the API server answered with 429."),
     Series("gangpool_lists_total", "counter", "Full lists by resource."),
     Series("gangpool_watches_total", "counter", "Watches begun by resource."),
@@ -65,6 +68,7 @@ class Meters:
     """What happened so far in this process, fed by the scheduler."""
 
     def __init__(self) -> None:
+        self.settle = Histogram(SECONDS)
         self.plan = Histogram(SECONDS)
         self.commit = Histogram(SECONDS)
         self.lag = Histogram(SECONDS)
@@ -89,6 +93,8 @@ def _stages(scheduler: Scheduler) -> dict[str, Values]:
         "gangpool_fence_outdated": _known(scheduler.fence.is_outdated),
         "gangpool_fence_refusals_total": meters.n_fenced,
         "gangpool_ready": float(scheduler.is_ready),
+        "gangpool_scheduling_duration_seconds": scheduler.follower.waited,
+        "gangpool_settle_duration_seconds": meters.settle,
         "gangpool_plan_duration_seconds": meters.plan,
         "gangpool_commit_duration_seconds": meters.commit,
         "gangpool_loop_lag_seconds": meters.lag,
@@ -136,6 +142,7 @@ def _edges(scheduler: Scheduler) -> dict[str, Values]:
         "gangpool_writes_failed_total": _by("status", failed),
         "gangpool_writes_queued": reporter.notices.n_queued,
         "gangpool_api_errors_total": transport.n_errors,
+        "gangpool_api_refusals_total": _by("status", {str(status): n for status, n in transport.n_refused.items()}),
         "gangpool_api_throttled_total": transport.n_throttled,
         "gangpool_lists_total": _by("resource", lists),
         "gangpool_watches_total": _by("resource", watches),
