@@ -1,8 +1,9 @@
 """No partial gang at rest: a gang that came about by half, and cannot be completed, is undone as a whole.
 
 A gang counts as half bound when fewer than its minimum are seated and a member that waits was there before the
-youngest seat: it was meant to come along. A member that was made later replaces a lost one; such gangs are repaired,
-not undone. Bare pods, which nobody would make again, are never deleted.
+youngest seat, or came soon after it: it was meant to come along, or was lost while the others were bound. One that was
+made later replaces a member of a gang that ran; such gangs are repaired, not undone. Bare pods, which nobody would make
+again, are never deleted.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ log = logging.getLogger("gangpool.undo")
 
 PATIENCE_S = 6.0
 """So long a half-bound gang may be planned and bound again; the promise is 10 s."""
+SOON_S = 20.0
+"""A member made again so soon after the youngest bind was lost between plan and bind, and the gang has not run yet. The
+Job controller takes 10 s for it."""
 
 
 class Undo:
@@ -57,11 +61,11 @@ class Undo:
         return unit is not None and any(uid in self._follower.assumed for uid in unit.seated)
 
     def _was_meant_whole(self, unit: Unit) -> bool:
-        """Some member that waits is older than the youngest bind."""
+        """Some member that waits is older than the youngest bind, or came soon after it."""
         if not unit.waiting or any(m.uid in self._follower.assumed for m in unit.seated.values()):
             return False
         bound = [at for m in unit.seated.values() if (at := self._bound_at(m)) is not None]
-        return bool(bound) and any(m.created <= max(bound) for m in unit.waiting.values())
+        return bool(bound) and any(m.created <= max(bound) + SOON_S for m in unit.waiting.values())
 
     def _bound_at(self, member: Member) -> float | None:
         pod = self._follower.pods.get(member.uid)
