@@ -96,12 +96,17 @@ def test_a_single_pod_reads_what_it_lacks() -> None:
 
 def test_resources_that_are_free_on_different_nodes() -> None:
     """No node has all of it, but each resource is free somewhere: what the node with the scarcest lacks is named."""
-    pool = Pool()
-    for name, cards, cpu in (("n1", 8, 1), ("n2", 0, 64), ("n3", 8, 1)):
-        pool.set_node(node(name, cards, cpu=cpu))
-    message = why_single(pool, shape(4, cpu=8)).message
-    assert message.startswith("0 of 1 members fit in the pool; nvidia.com/gpu asked 4")
-    assert "cpu" not in message
+    for most_cpu in (8, 64):
+        pool = Pool()
+        for name, cards, cpu in (("n1", 8, 1), ("n2", 0, most_cpu), ("n3", 8, 1)):
+            pool.set_node(node(name, cards, cpu=cpu))
+        message = why_single(pool, shape(4, cpu=8)).message
+        assert message.startswith("0 of 1 members fit in the pool; nvidia.com/gpu asked 4")
+        assert "cpu" not in message
+
+
+def test_a_pool_without_nodes() -> None:
+    assert why_single(Pool(), shape(1)).message == "0 of 1 members fit in the pool; the pool has no nodes"
 
 
 def test_over_committed_nodes_have_nothing() -> None:

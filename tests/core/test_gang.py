@@ -11,7 +11,7 @@ import pytest
 
 from gangpool.core.ask import Ask, Part, Refusal, Seating
 from gangpool.core.descent import Spot, meet
-from gangpool.core.gang import Planner, above, inner
+from gangpool.core.gang import TRIES_PER_LEVEL, Planner, above, inner
 from gangpool.core.model import HOSTNAME, Gang, Role, Shape
 from gangpool.core.pool import Pool
 from tests.core.build import (
@@ -106,6 +106,16 @@ def test_a_neighbour_outside_a_level_still_counts_at_the_wider_one() -> None:
     assert seated(pool) == {"g-1": "n3"}
 
 
+def test_a_lost_member_with_no_room_around_it_goes_where_any_member_would() -> None:
+    """1. Nothing in its zone is free: the lowest domain around its neighbour is the pool. 2. In it the rule for all
+    domains: the smallest zone that holds it, not the smallest rack of a larger zone."""
+    pool = pool_of("a/a1: n1=8-8\nb/b1: n2=2\nc/c1: n3=1\nc/c2: n4=5")
+    pool.set_gang(Gang("ml/g", 2))
+    pool.set_member(member("g-0", shape(0), "ml/g", node="n1"))
+    pool.set_member(member("g-1", shape(1), "ml/g", rank=1))
+    assert seated(pool) == {"g-1": "n2"}
+
+
 def test_members_near_one_that_is_outside_the_gangs_domain_wait_for_room_in_it() -> None:
     pool = pool_of("a/a1: n1=2\nb/b1: n2=8")
     pool.set_gang(Gang("ml/g", 4, required=level(RACK)))
@@ -186,6 +196,17 @@ def test_what_bounds_refuse_is_proved_at_once() -> None:
     assert isinstance(answer, Refusal)
     assert (answer.is_proved, answer.budget) == (True, 0)
     assert only_wait(plan(pool)).reason.code == "cannot-fit"
+
+
+@pytest.mark.parametrize(("n_racks", "tried"), [(2, 2), (TRIES_PER_LEVEL, 4), (6, 4)])
+def test_so_many_domains_of_a_level_are_tried_and_a_refusal_counts_them(n_racks: int, tried: int) -> None:
+    """Two nodes of seven hold four of three cards, and 14 cards, but not three of three beside one of five. No bound
+    sees that, in any rack."""
+    pool = pool_of("\n".join(f"a/a{r}: n{r}=7 m{r}=7" for r in range(n_racks)))
+    parts = tuple(Part(kind(pool.ledger, shape(cards)), n) for cards, n in ((3, 3), (5, 1)))
+    answer = Planner(pool.ledger).seat(Ask(parts, pool.forest.tree(LEVELS), limit=2), thorough=False)
+    assert isinstance(answer, Refusal)
+    assert (answer.is_proved, answer.budget) == (False, tried)
 
 
 # ---- coupled members

@@ -29,7 +29,6 @@ from gangpool.core.vec import Bools, Ints
 
 TRIES_PER_LEVEL = 4
 """Domains of one level in which a mixed gang is tried before the next wider level."""
-ROOT = Spot(0, 0)
 
 Seats = tuple[Ints, Ints]
 
