@@ -39,6 +39,7 @@ SWAPPED_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
 }
 SYMMETRIC = frozenset(
     {"min", "max", "minimum", "maximum", "isinstance", "issubclass", "gcd", "array_equal", "logical_and"}
+    | {"meet", "inner"}  # of two domains, `core.descent` and `core.gang`
 )
 """Calls in which swapped arguments change nothing, or only crash."""
 
