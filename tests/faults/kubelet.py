@@ -32,6 +32,8 @@ class Kubelet:
         """How long gangs run, from and to."""
         self._ends_at: dict[str, float] = {}
         self.ended: set[str] = set()
+        self.endless: set[str] = set()
+        """Names of gangs that run on until they are taken out of here."""
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -47,7 +49,7 @@ class Kubelet:
                 await self._look(self.gangs[name], members)
 
     async def _look(self, gang: Gang, members: list[Pod]) -> None:
-        if gang.name in self.ended:
+        if gang.name in self.ended | self.endless:
             return
         if len(members) < gang.total or not all(node_of(pod) for pod in members):
             self._ends_at.pop(gang.name, None)

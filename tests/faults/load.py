@@ -107,6 +107,11 @@ def plugins(gang: Gang, spec: Object) -> tuple[Object, ...]:
     return group, *(_pod(gang, i, spec, label) for i in range(gang.total))
 
 
+def single(name: str, spec: Object) -> Object:
+    """A pod by itself, the only member of its own gang."""
+    return _pod(Gang(name, 1, 1), 0, spec)
+
+
 def _pod(gang: Gang, i: int, spec: Object, labels: dict[str, str] | None = None) -> Object:
     pod = _object("v1", "Pod", f"{gang.name}-{i}", spec)
     pod["metadata"]["labels"] = {GANG: gang.name, **(labels or {})}

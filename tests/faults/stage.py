@@ -164,6 +164,10 @@ class Stage:
         """Pods of the load without a node, by key."""
         return [key for key, pod in list(self.history.pods.items()) if gang_of(pod) and not node_of(pod)]
 
+    def on_nodes(self, name: str) -> list[str]:
+        """Members of some work that have a node, by key."""
+        return [key for key, pod in list(self.history.pods.items()) if gang_of(pod) == name and node_of(pod)]
+
     def open_works(self) -> list[str]:
         """Work that has not run to its end."""
         return [work.name for work in self.works if work.name not in self.kubelet.ended]

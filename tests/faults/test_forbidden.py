@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.judge import QUIET_S, Gang, node_of
+from tests.faults.judge import QUIET_S, Gang
 from tests.faults.load import SPACE, Work, indexed, native, pod_spec, volcano
 from tests.faults.stage import Stage
 
@@ -99,19 +99,13 @@ async def refused_everywhere(folder: Path, seed: int) -> list[str]:
         things = await forbid(stage, "!object.metadata.name.matches('-1(-[a-z0-9]{5})?$')")
         await stage.create(works(stage, "one", "v"))
         await stage.until(names_policy(stage, "one-v"), f"it names {POLICY}")
-        await stage.until(lambda: not bound(stage, "one-"), "it is undone")
+        await stage.until(lambda: not stage.on_nodes("one-v"), "it is undone")
         n_binds, n_refused = stage.n_binds(), stage.n_refused()
         await stage.until(lambda: stage.n_refused() > n_refused, "it is tried again")
         assert stage.n_binds() == n_binds, "by dry run, and not by half again"
         for thing in things:
             await stage.api.delete(thing)
         return await stage.judged(QUIET_S)
-
-
-def bound(stage: Stage, prefix: str) -> list[str]:
-    """Members on nodes."""
-    pods = list(stage.history.pods.items())
-    return [key for key, pod in pods if key.startswith(f"{SPACE}/{prefix}") and node_of(pod)]
 
 
 async def over_quota(folder: Path, seed: int) -> list[str]:

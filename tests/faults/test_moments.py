@@ -11,7 +11,7 @@ import pytest
 
 from tests.faults.injector import Gate, Injector
 from tests.faults.judge import Gang
-from tests.faults.load import Work, indexed, native, node, pod_spec, volcano
+from tests.faults.load import Work, indexed, native, node, pod_spec, single, volcano
 from tests.faults.stage import Stage
 
 Fault = Callable[[Stage, list[str]], Awaitable[None]]
@@ -93,12 +93,44 @@ async def moment(folder: Path, seed: int) -> list[str]:
         return await stage.judged()
 
 
+async def theft(folder: Path, seed: int) -> list[str]:
+    """1. The pool is full but for one gang, whose binds are held. 2. A member of it is deleted, and a single pod takes
+    its seat before the Job controller has made another. 3. The rest of the gang is undone, not left half bound."""
+    async with Stage(folder, seed) as stage, Injector(stage.plane) as injector:
+        stage.start("scheduler", "a0", injector.url)
+        await stage.leader()
+        stage.kubelet.endless |= {"full", "thief"}
+        await stage.create([work_of(stage, "native", "full")])
+        await stage.until_binds(4)
+        gate = injector.before = Gate()
+        await stage.create([work_of(stage, "indexed", "robbed")])
+        await stage.until(gate.holds(4), "four binds under way")
+        spec = {**pod_spec(stage.rng, 8), "initContainers": []}
+        await stage.create([Work(Gang("thief", 1, 1), (single("thief", spec),), is_remade=False)])
+        await stage.api.delete({"apiVersion": "v1", "kind": "Pod", "metadata": first_waiting(stage)})
+        gate.open()
+        await stage.until(lambda: "ml/thief-0" not in stage.waiting(), "the single pod has its seat")
+        await stage.until(lambda: not stage.on_nodes("robbed"), "the gang has let go")
+        # The Job controller waits longer after each lost pod, more than a minute after four.
+        await stage.until(lambda: len(stage.waiting()) == 4, "the gang waits as a whole", patience_s=200.0)
+        stage.kubelet.endless.clear()
+        return await stage.judged()
+
+
 def target(body: bytes) -> str:
     """Node of a Binding."""
     import json
 
     found: dict[str, Any] = json.loads(body)
     return str(found["target"]["name"])
+
+
+@pytest.mark.cluster
+@pytest.mark.long
+@pytest.mark.timeout(400)
+def test_a_seat_is_taken_between_plan_and_bind(tmp_path: Path, seed: int) -> None:
+    """A gang that cannot be whole any more lets go."""
+    assert asyncio.run(theft(tmp_path, seed)) == []
 
 
 @pytest.mark.cluster
