@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +62,18 @@ class Replica:
         return next(r.token for r in written if str(r.body["spec"]["holderIdentity"]).startswith(f"{self.name}/"))
 
 
-@contextmanager
-def replica(plane: ControlPlane, folder: Path, kind: str, name: str, *flags: str) -> Iterator[Replica]:
-    """A process with the rights of its account; it ends within 5 s of SIGTERM, or the test fails."""
+def replica(plane: ControlPlane, folder: Path, kind: str, name: str, *flags: str) -> AbstractContextManager[Replica]:
+    """A process with the rights of its account, whose token is made now; it starts with the context, and ends within
+    5 s of SIGTERM, or the test fails."""
     config = plane.kubeconfig(f"{ACCOUNT}{kind}")
+    command = [sys.executable, "-m", "gangpool", kind, "--kubeconfig", str(config), *flags]
+    return _running(command, name, folder / f"{name}.log")
+
+
+@contextmanager
+def _running(command: list[str], name: str, log: Path) -> Iterator[Replica]:
     (port,) = free_ports(1)
-    command = [sys.executable, "-m", "gangpool", kind, "--kubeconfig", str(config)]
-    command += ["--listen", f"127.0.0.1:{port}", *flags]
-    log = folder / f"{name}.log"
+    command += ["--listen", f"127.0.0.1:{port}"]
     with log.open("wb") as file:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=dict(os.environ))
         try:
@@ -85,7 +89,7 @@ def replica(plane: ControlPlane, folder: Path, kind: str, name: str, *flags: str
                 raise
 
 
-def scheduler(plane: ControlPlane, folder: Path, name: str, lease_s: int) -> Any:
+def scheduler(plane: ControlPlane, folder: Path, name: str, lease_s: int) -> AbstractContextManager[Replica]:
     """A scheduler under this identity, with a Lease of so many seconds."""
     return replica(plane, folder, "scheduler", name, "--identity", name, "--lease-duration", str(lease_s))
 
