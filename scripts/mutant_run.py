@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +30,10 @@ NOT_FAST = (
 )
 """Parts of tests/ that start processes or don't run the core."""
 
-LAST = ("core/test_cycle_history.py", "core/test_sweep.py")
+LATER = ("oracle_tests", "judged")
+"""Parts that come after the others and before `LAST`."""
+
+LAST = ("core/test_ledger_history.py", "core/test_cycle_history.py", "core/test_sweep.py", "scenarios")
 """Fast tests that take long: what others catch is caught sooner without them."""
 
 FAILED_LINE = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
@@ -60,18 +63,28 @@ def mirror_tests(root: Path, file: str) -> list[str]:
     module = Path(file).relative_to("src/gangpool")
     folder = root / "tests" / module.parent
     names = [*folder.glob(f"test_{module.stem}.py"), *folder.glob(f"test_{module.stem}_*.py")]
-    return sorted(str(path.relative_to(root)) for path in names)
+    return _in_order(root, names)
 
 
-def fast_tests(root: Path) -> list[str]:
-    """Return the parts of tests/ that may catch a mutant: the files of the core first, slow ones last."""
+def fast_tests(root: Path) -> list[list[str]]:
+    """Return the parts of tests/ that may catch a mutant, in runs one after the other: those of the core that are
+    quick, then the others, slow ones last."""
     tests = root / "tests"
     parts = [p for p in tests.iterdir() if p.is_dir() or p.match("test_*.py")]
     others = [p for p in parts if p.name not in (*NOT_FAST, "core")]
     chosen = [p for p in others if any(p.rglob("test_*.py") if p.is_dir() else [p])]
-    last = [path for name in LAST if (path := tests / name).exists()]
-    core = [path for path in sorted((tests / "core").rglob("test_*.py")) if path not in last]
-    return [str(p.relative_to(root)) for p in (*core, *sorted(chosen), *last)]
+    slow = [tests / name for name in LAST]
+    core = list((tests / "core").rglob("test_*.py"))
+    quick = [path for path in core if path not in slow]
+    runs = [_in_order(root, quick), _in_order(root, [*chosen, *(path for path in core if path in slow)])]
+    return [run for run in runs if run]
+
+
+def _in_order(root: Path, paths: Iterable[Path]) -> list[str]:
+    """By name, slow ones last."""
+    names = [str(path.relative_to(root)) for path in paths]
+    late = {f"tests/{name}": place for place, name in enumerate((*LATER, *LAST), 1)}
+    return sorted(names, key=lambda name: (late.get(name, 0), name))
 
 
 class Tree:
