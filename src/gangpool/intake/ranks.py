@@ -17,7 +17,8 @@ from gangpool.intake.store import Object, Store
 from gangpool.objects.pod import Metadata, OwnerReference, Pod
 from gangpool.workloads import registry
 from gangpool.workloads.dialect import ROLE_STRIDE
-from gangpool.workloads.templates import PodSet, Reading
+from gangpool.workloads.named import GROUPS
+from gangpool.workloads.templates import PodSet
 
 
 class Run(Struct, frozen=True, order=True):
@@ -49,7 +50,9 @@ AS_LINKED = Ranks({})
 def tables_of(obj: Object, store: Store) -> dict[str, Ranks]:
     """Key of each gang of an object to its ranks. O(sets of pods), none of which is made. Raises WorkloadError."""
     reader = registry.dialect_of(obj)
-    reading = Reading() if reader is None else reader.read(obj, store)
+    if reader is None or reader in GROUPS:  # a group has no pods of its own
+        return {}
+    reading = reader.read(obj, store)
     runs: dict[str, dict[str, list[Run]]] = {}
     for pods in reading.sets:
         if not pods.gang or not pods.count:

@@ -33,14 +33,13 @@ def join(base: str, path: str) -> str:
 def find(obj: Object, path: str, base: str = "") -> Any:
     """The value at a dotted path; None when it or anything above it is absent or null."""
     value: Any = obj
-    seen = ""
-    for part in path.split("."):
+    parts = path.split(".")
+    for i, part in enumerate(parts):
         if value is None:
             return None
-        if not isinstance(value, Mapping):
-            raise WorkloadError(join(base, seen), f"must be an object, found {_found(value)}")
+        if type(value) is not dict and not isinstance(value, Mapping):  # the former is quick, and the usual case
+            raise WorkloadError(join(base, ".".join(parts[:i])), f"must be an object, found {_found(value)}")
         value = value.get(part)
-        seen = join(seen, part)
     return value
 
 
@@ -53,7 +52,7 @@ def value_mapping(value: Any, where: str) -> Object:
     """A value that is already there as an object; empty when null."""
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         raise WorkloadError(where, f"must be an object, found {_found(value)}")
     return value
 

@@ -80,9 +80,13 @@ def of_template(annotations: dict[str, str], path: str) -> Asks:
     return _read(annotations, fields.join(path, "metadata.annotations"), (_ours, _kueue, _kai, _volcano))
 
 
+WRITTEN = frozenset({f"{OURS}leader", f"{OURS}devices"})
+"""Every pod that we have bound carries these."""
+
+
 def is_marked(annotations: Mapping[str, str]) -> bool:
     """May a pod's annotations say anything about levels? O(annotations), nothing is read."""
-    return any(key.startswith((OURS, KUEUE, KAI, VOLCANO)) for key in annotations)
+    return any(key.startswith((OURS, KUEUE, KAI, VOLCANO)) and key not in WRITTEN for key in annotations)
 
 
 def of_pods(gang: GangOf, roles: Mapping[str, Asks]) -> tuple[GangOf, tuple[Note, ...]]:
