@@ -25,7 +25,7 @@ from tests.cluster.commands import Settings
 from tests.cluster.plane import ControlPlane
 from tests.cluster.ports import free_ports
 from tests.faults import history as record
-from tests.faults.history import History
+from tests.faults.history import Change, History
 from tests.faults.judge import (
     FAULTS_S,
     Violation,
@@ -46,6 +46,8 @@ N_NODES = 8
 PATIENCE_S = 60.0
 LEASE_S = 5
 """A third of the default, so that takeovers are over sooner; everything else about the Lease follows from it."""
+OPEN_MOST = 12
+"""More would only queue for the pool's room."""
 _POLL_S = 0.02
 
 
@@ -130,15 +132,14 @@ class Stage:
 
     # ---- work
 
-    async def create(self, works: Sequence[Work], gap_s: float = 0.0) -> None:
-        """Create work; a server that is away is asked again."""
+    async def create(self, works: Sequence[Work]) -> None:
+        """Create work, when not too much is left of what was created before; a server that is away is asked again."""
+        await self.until(lambda: len(self.open_works()) <= OPEN_MOST, f"{OPEN_MOST} works or fewer are left")
         for work in works:
             self.works.append(work)
             self.kubelet.gangs[work.name] = work.gang
             for thing in work.objects:
                 await insist(lambda thing=thing: self.api.create(thing))  # type: ignore[misc]
-            if gap_s:
-                await asyncio.sleep(gap_s)
 
     def n_binds(self, by: str = "") -> int:
         """Binds until now, those in the name of one leader."""
@@ -151,6 +152,28 @@ class Stage:
     async def until_binds(self, n: int, by: str = "") -> None:
         """Wait until there are n binds in all, those in the name of one leader."""
         await self.until(lambda: self.n_binds(by) >= n, f"{n} binds by {by or 'anybody'}")
+
+    async def strike(self, blow: Callable[[], object]) -> None:
+        """Do it at a random bind from now on. The record's own thread does it, one or two milliseconds after the bind:
+        often between two binds of one gang."""
+        done, loop = asyncio.Event(), asyncio.get_running_loop()
+        left, known = self.rng.randint(1, 20), {key for key, pod in list(self.history.pods.items()) if node_of(pod)}
+
+        def look(change: Change) -> None:
+            nonlocal left
+            if change.kind == "Pod" and node_of(change.object) and change.key not in known:
+                known.add(change.key)
+                left -= 1
+                if left == 0:
+                    blow()
+                    loop.call_soon_threadsafe(done.set)
+
+        self.history.on_change = look
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await done.wait()
+        except TimeoutError:
+            raise AssertionError(f"{left} binds less than wanted\n{self.story()}") from None
 
     async def until_done(self) -> None:
         """Wait until all work has run."""

@@ -20,10 +20,8 @@ async def freezes(folder: Path, seed: int, count: int) -> list[str]:
         for i in range(count):
             leader = await stage.leader()
             frozen = stage.replicas[leader.partition("/")[0]]
-            n_before = stage.n_binds()
             creating = asyncio.create_task(stage.create(draw(stage.rng, f"f{i}", 10)))
-            await stage.until_binds(n_before + stage.rng.randint(1, 20))
-            frozen.freeze()
+            await stage.strike(frozen.freeze)
             await creating
             successor = await stage.leader(leader)
             await stage.create(draw(stage.rng, f"g{i}", 5))

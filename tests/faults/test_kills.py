@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,11 +24,8 @@ async def kills(folder: Path, seed: int, count: int) -> list[str]:
         for i in range(count):
             leader = await stage.leader()
             name = leader.partition("/")[0]
-            n_before = stage.n_binds()
             creating = asyncio.create_task(stage.create(draw(stage.rng, f"k{i}", 10)))
-            await stage.until_binds(n_before + stage.rng.randint(1, 20))
-            await asyncio.sleep(stage.rng.uniform(0.0, 0.05))
-            stage.replicas[name].kill()
+            await stage.strike(partial(stage.replicas[name].send, signal.SIGKILL))
             stage.start("scheduler", f"{name[0]}{i + 1}")
             await creating
             await stage.leader(leader)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import signal
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,8 @@ async def restarts(folder: Path, seed: int, count: int) -> list[str]:
         stage.start("scheduler", "a")
         await stage.leader()
         for i in range(count):
-            n_before = stage.n_binds()
             creating = asyncio.create_task(stage.create(draw(stage.rng, f"r{i}", 10)))
-            await stage.until_binds(n_before + stage.rng.randint(1, 20))
+            await stage.strike(lambda: stage.plane.apiserver.send(signal.SIGKILL))
             stage.plane.apiserver.restart()
             await stage.plane.until_ready()
             await creating

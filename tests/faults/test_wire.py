@@ -18,12 +18,11 @@ async def cuts(folder: Path, seed: int, count: int) -> list[str]:
         stage.start("jobs-controller", "jobs", wire.url)
         stage.start("scheduler", "a", wire.url)
         await stage.leader()
+        loop = asyncio.get_running_loop()
         for i in range(count):
-            n_before = stage.n_binds()
-            creating = asyncio.create_task(stage.create(draw(stage.rng, f"c{i}", 5)))
-            await stage.until_binds(n_before + stage.rng.randint(1, 8))
-            await asyncio.sleep(stage.rng.uniform(0.0, 0.03))
-            assert wire.cut() > 0
+            assert wire.n_lines > 0
+            creating = asyncio.create_task(stage.create(draw(stage.rng, f"c{i}", 10)))
+            await stage.strike(lambda: loop.call_soon_threadsafe(wire.cut))
             await creating
         return await stage.judged()
 
@@ -35,11 +34,11 @@ async def stalls(folder: Path, seed: int, count: int) -> list[str]:
         stage.start("jobs-controller", "jobs")
         stage.start("scheduler", "a", wire.url)
         await stage.leader()
+        loop = asyncio.get_running_loop()
         for i in range(count):
-            n_before = stage.n_binds()
-            await stage.create(draw(stage.rng, f"s{i}", 10))
-            await stage.until_binds(n_before + stage.rng.randint(1, 8))
-            wire.stall()
+            creating = asyncio.create_task(stage.create(draw(stage.rng, f"s{i}", 10)))
+            await stage.strike(lambda: loop.call_soon_threadsafe(wire.stall))
+            await creating
             await stage.create(draw(stage.rng, f"t{i}", 5))
             await stage.until_done()
         return await stage.judged()
