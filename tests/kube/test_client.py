@@ -133,6 +133,18 @@ async def test_other_requests_wait_too_while_the_server_wants_quiet() -> None:
 
 
 @in_loop
+async def test_a_disruption_budget_does_not_slow_the_others_down() -> None:
+    """Its refusal of an eviction is a 429 with Retry-After too."""
+    async with served() as (api, client):
+        eviction = "/api/v1/namespaces/ml/pods/a/eviction"
+        api.on("POST", eviction, status(429, "TooManyRequests", "budget", Retry_After="30"))
+        api.on("GET", PODS, json_of({}))
+        with pytest.raises(ApiError):
+            await client.once(Request("POST", eviction, None, b"{}"))
+        assert await client.send("GET", PODS) == b"{}"
+
+
+@in_loop
 async def test_throttling_without_end_is_told() -> None:
     async with served() as (api, client):
         api.on("PATCH", PODS, status(429, "TooManyRequests", Retry_After="0"))

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from aiohttp import web
 
 from gangpool.kube import client as client_module
 from gangpool.kube import reflector as module
@@ -148,6 +149,26 @@ async def test_silence_of_another_request_takes_the_watch_up_again_where_it_was(
         minder.cancel()
         assert [asked.query["resourceVersion"] for asked in await api.until(WATCH, PODS, 2)] == ["7", "8"]
         assert reflector.n_lists == 1
+
+
+@in_loop
+async def test_a_list_that_is_on_its_way_is_not_taken_up_again() -> None:
+    """Of a slow server a long list would never come to its end."""
+    async with followed(page("a", "7")) as (api, known, reflector, begin):
+        arrived = asyncio.Event()
+
+        async def slow(request: web.Request) -> web.StreamResponse:
+            await arrived.wait()
+            return await page("a", "7")(request)
+
+        api.on("GET", PODS, slow)
+        api.on(WATCH, PODS, stream(api))
+        begin()
+        await api.until("GET", PODS, 1)
+        reflector.renew()
+        arrived.set()
+        await known.hears("list a")
+        assert api.count("GET", PODS) == 1
 
 
 @in_loop

@@ -109,9 +109,9 @@ class Reflector(Generic[T]):
         await self.synced.wait()
 
     def renew(self) -> None:
-        """The watch, or the list that is on its way, may hang on a dead connection: take it up again on another,
-        from where it was. One that has just brought something is well."""
-        if time.monotonic() - self._heard_at >= HEARD_S:
+        """The watch may hang on a dead connection: take it up again on another, from where it was. One that has just
+        brought something is well, and a list has limits of its own."""
+        if self._version and time.monotonic() - self._heard_at >= HEARD_S:
             self._hurry.set()
             if self._limit is not None:
                 self._limit.reschedule(asyncio.get_running_loop().time())

@@ -26,6 +26,8 @@ CONNECTIONS = 32
 CALL_LIMIT_S = 30.0
 RETRY_AFTER_LEAST_S = 0.1
 RETRY_AFTER_MOST_S = 30.0
+EVICTION = "/eviction"
+"""Here 429 means a disruption budget, not that the server wants quiet."""
 SILENT_S = 1.0
 """A request that its caller gives up after so long, or later, had no answer in time."""
 _KEEPALIVE = [
@@ -158,7 +160,7 @@ class Transport:
                 content = await response.read()
                 if response.status >= 400:
                     self.n_refused[response.status] += 1
-                if response.status == 429:
+                if response.status == 429 and not request.path.endswith(EVICTION):
                     self._slow_down(response.headers.get("Retry-After"))
                 return Answer(response.status, content)
         except asyncio.CancelledError:  # the caller's own limit, as a rule

@@ -106,9 +106,15 @@ class Committer:
 
     async def _bind(self, key: str, seats: Sequence[Seat], identity: str) -> Losses:
         """What of it did not come about."""
-        pods = self._follower.pods
-        lost: Losses = [(s, Outcome("lost", "the pod is gone", 404)) for s in seats if s.member.uid not in pods]
-        bodies = [(s, body_of(s, pods[s.member.uid], identity)) for s in seats if s.member.uid in pods]
+        pods, nodes = self._follower.pods, self._follower.world.pool.ledger.slot
+        lost: Losses = []
+        bodies: list[tuple[Seat, bytes]] = []
+        for seat in seats:
+            pod = pods.get(seat.member.uid)
+            if pod is None or seat.node not in nodes:  # the server itself does not ask whether there is such a node
+                lost.append((seat, Outcome("lost", f"the {'pod' if pod is None else 'node'} is gone", 404)))
+            else:
+                bodies.append((seat, body_of(seat, pod, identity)))
         refused = await self._try_dry(key, bodies)
         if refused is not None:
             return lost + [(seat, refused) for seat, _ in bodies]

@@ -16,9 +16,9 @@ from gangpool.core.model import Member
 from gangpool.core.pool import Unit
 from gangpool.core.ready import minimum_of
 from gangpool.intake.times import seconds
-from gangpool.kube.client import ApiError, Client
-from gangpool.kube.transport import Unreachable
-from gangpool.live.bind import LEADER
+from gangpool.kube.client import ApiError, Client, encode
+from gangpool.kube.transport import EVICTION, Request, Unreachable
+from gangpool.live.bind import CALL_S, LEADER
 from gangpool.live.follow import Follower
 from gangpool.objects.pod import Pod
 
@@ -92,7 +92,8 @@ class Undo:
         await asyncio.gather(*(self.evict(pod, identity) for pod in pods))
 
     async def evict(self, pod: Pod, identity: str) -> bool:
-        """One eviction in the leader's name, by the pod's uid."""
+        """One eviction in the leader's name, by the pod's uid. What a disruption budget refuses is asked for again when
+        the gang's time is up again."""
         meta = pod.metadata
         body = {
             "apiVersion": "policy/v1",
@@ -101,7 +102,8 @@ class Undo:
             "deleteOptions": {"preconditions": {"uid": meta.uid}},
         }
         try:
-            await self._client.create(f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}/eviction", body)
+            path = f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}{EVICTION}"
+            await self._client.once(Request("POST", path, None, encode(body), limit_s=CALL_S))
         except (ApiError, Unreachable) as error:
             log.warning("evict-refused namespace=%s pod=%s error=%s", meta.namespace, meta.name, error)
             return False
