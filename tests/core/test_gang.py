@@ -12,7 +12,7 @@ import pytest
 from gangpool.core.ask import Ask, Part, Refusal, Seating
 from gangpool.core.descent import Spot, meet
 from gangpool.core.gang import TRIES_PER_LEVEL, Planner, above, inner
-from gangpool.core.model import HOSTNAME, Gang, Role, Shape
+from gangpool.core.model import HOSTNAME, Block, Gang, Role, Shape
 from gangpool.core.pool import Pool
 from tests.core.build import (
     LEVELS,
@@ -24,6 +24,7 @@ from tests.core.build import (
     level,
     member,
     members,
+    node,
     only_wait,
     places,
     plan,
@@ -271,6 +272,27 @@ def test_the_one_that_others_need_is_seated_first() -> None:
         ("m", 1, shape(1)),
     )
     assert on(seated(pool)) == {"n2": 3}
+
+
+@pytest.mark.parametrize("as_block", [False, True])
+def test_a_domain_that_was_tried_in_vain_is_left_as_it_was(as_block: bool) -> None:
+    """1. Two members that keep apart by board share a rack. 2. The tighter rack has room for two, but one board.
+    3. They sit in the other, and nothing is held in the first."""
+    pool = pool_of("a/a1: n1=2\na/a2: n2=2 n3=2")
+    for name, board in (("n1", "x"), ("n2", "x"), ("n3", "y")):
+        rack = "a1" if name == "n1" else "a2"
+        pool.set_node(node(name, 2, labels={ZONE: "a", RACK: rack, "board": board}))
+    of_role: dict[str, Any] = {"role_levels": (("w", level(RACK)),)}
+    if as_block:
+        of_role = {"blocks": (("w", Block(2, level(RACK))),)}
+    roles = (Role("m", 1), Role("w", 2))
+    pool.set_gang(Gang("ml/g", 3, roles, required=level(ZONE), **of_role))
+    apart = shape(1, anti_affinity=(term("board", "role=w"),))
+    for one in (*members("ml/g", 1, role="m"), *members("ml/g", 2, apart, role="w", labels="role=w")):
+        pool.set_member(one)
+    placed = seated(pool)
+    assert {placed["g-w-0"], placed["g-w-1"]} == {"n2", "n3"}
+    assert list(pool.faults()) == []
 
 
 # ---- domains
