@@ -101,5 +101,5 @@ def freeze() -> None:
     140,000 pods)."""
     import gc
 
-    gc.collect()
+    gc.collect(1)  # what is young; a whole collection would be such a stall itself
     gc.freeze()

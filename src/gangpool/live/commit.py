@@ -54,7 +54,8 @@ class Committer:
         self.rests = Rests()
         self._accepted: set[bytes] = set()
         self._trying: dict[bytes, asyncio.Lock] = {}
-        self._queue: deque[tuple[str, list[Seat]]] = deque()
+        self._queue: deque[tuple[str, list[Seat], str]] = deque()
+        """Units that wait for their turn, each with the identity under which it was planned."""
         self._n_in_flight = 0
         self._running: set[asyncio.Task[None]] = set()
 
@@ -65,15 +66,16 @@ class Committer:
             uid = seat.member.uid
             self._follower.assumed[uid] = seat.node
             by_unit[seat.member.gang or f"pod:{uid}"].append(seat)
-        self._queue.extend(by_unit.items())
+        identity = self._leadership.identity
+        self._queue.extend((key, seats, identity) for key, seats in by_unit.items())
         self._begin()
 
     def _begin(self) -> None:
         """Units in the order of the plan, as long as there are connections for them."""
         while self._queue and self._n_in_flight < AT_ONCE:
-            key, seats = self._queue.popleft()
+            key, seats, identity = self._queue.popleft()
             self._n_in_flight += len(seats)
-            task = asyncio.create_task(self._unit(key, seats))
+            task = asyncio.create_task(self._unit(key, seats, identity))
             self._running.add(task)
             task.add_done_callback(self._running.discard)
 
@@ -83,9 +85,9 @@ class Committer:
         if self._running:
             await asyncio.wait(self._running, timeout=most_s)
 
-    async def _unit(self, key: str, seats: Sequence[Seat]) -> None:
+    async def _unit(self, key: str, seats: Sequence[Seat], identity: str) -> None:
         """Bind the members of one unit together; what is lost waits again."""
-        started, identity = time.monotonic(), self._leadership.identity
+        started = time.monotonic()
         try:
             lost = await self._bind(key, seats, identity)
         except Exception as defect:
@@ -105,7 +107,9 @@ class Committer:
         self._reporter.bound(key, [seat for seat in seats if seat.member.uid not in gone])
 
     async def _bind(self, key: str, seats: Sequence[Seat], identity: str) -> Losses:
-        """What of it did not come about."""
+        """What of it did not come about. What was planned in a term that is over is not sent: another may have led."""
+        if identity != self._leadership.identity:
+            return [(seat, Outcome("stale", "planned in a term that is over")) for seat in seats]
         pods, nodes = self._follower.pods, self._follower.world.pool.ledger.slot
         lost: Losses = []
         bodies: list[tuple[Seat, bytes]] = []

@@ -71,7 +71,8 @@ class Scheduler:
         return "listing " + ", ".join(sorted({resource_of(path) for path in self.follower.unlisted()}))
 
     async def run(self, built: Callable[[], None] = lambda: None) -> None:
-        """Until cancelled; the Lease is handed over at the end. `built` is called when all has been listed."""
+        """Until cancelled; the Lease is handed over at the end. `built` is called when all has been listed, or all
+        pods again."""
         try:
             await self.leadership.start()
             async with asyncio.TaskGroup() as group:
@@ -84,7 +85,7 @@ class Scheduler:
                 built()
                 while True:
                     await self.leadership.acquire()
-                    await self._lead()
+                    await self._lead(built)
                     log.warning("leader-lost")
         finally:
             await self.committer.settle(SETTLE_S)
@@ -99,13 +100,14 @@ class Scheduler:
         self.config = replace(self.config, agent=wanted.agent)
         return tuple(differing(self.config, wanted))
 
-    async def _lead(self) -> None:
+    async def _lead(self, built: Callable[[], None]) -> None:
         """Plan and commit while the Lease is ours."""
         identity, before, is_fresh = self.leadership.identity, self.leadership.before, self.leadership.is_fresh
         log.info("leader identity=%s before=%s", identity, before)
         await self.fence.settled(identity, before)
         if not is_fresh:  # a leader before us may have bound what our watch has not shown yet
             await self.follower.pod_reflector.again()
+            built()
         try:
             self.follower.touch()
             while self.leadership.is_held():
