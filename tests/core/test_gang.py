@@ -276,10 +276,10 @@ def test_the_one_that_others_need_is_seated_first() -> None:
 
 @pytest.mark.parametrize("as_block", [False, True])
 def test_a_domain_that_was_tried_in_vain_is_left_as_it_was(as_block: bool) -> None:
-    """1. Two members that keep apart by board share a rack. 2. The tighter rack has room for two, but one board.
-    3. They sit in the other, and nothing is held in the first."""
-    pool = pool_of("a/a1: n1=2\na/a2: n2=2 n3=2")
-    for name, board in (("n1", "x"), ("n2", "x"), ("n3", "y")):
+    """1. Two members that keep apart by board share a rack, their master fits in a third one only. 2. The tighter rack
+    has room for two, but one board. 3. They sit in the other, and nothing is held in the first."""
+    pool = pool_of("a/a1: n1=2\na/a2: n2=2 n3=2\na/a3: n4=8")
+    for name, board in (("n1", "x"), ("n2", "y"), ("n3", "z")):
         rack = "a1" if name == "n1" else "a2"
         pool.set_node(node(name, 2, labels={ZONE: "a", RACK: rack, "board": board}))
     of_role: dict[str, Any] = {"role_levels": (("w", level(RACK)),)}
@@ -288,10 +288,10 @@ def test_a_domain_that_was_tried_in_vain_is_left_as_it_was(as_block: bool) -> No
     roles = (Role("m", 1), Role("w", 2))
     pool.set_gang(Gang("ml/g", 3, roles, required=level(ZONE), **of_role))
     apart = shape(1, anti_affinity=(term("board", "role=w"),))
-    for one in (*members("ml/g", 1, role="m"), *members("ml/g", 2, apart, role="w", labels="role=w")):
+    for one in (*members("ml/g", 1, shape(8), role="m"), *members("ml/g", 2, apart, role="w", labels="role=w")):
         pool.set_member(one)
     placed = seated(pool)
-    assert {placed["g-w-0"], placed["g-w-1"]} == {"n2", "n3"}
+    assert (placed["g-m-0"], {placed["g-w-0"], placed["g-w-1"]}) == ("n4", {"n2", "n3"})
     assert list(pool.faults()) == []
 
 
