@@ -66,11 +66,14 @@ async def gang(api: Api, name: str, version: str) -> None:
 
 
 async def fill(api: Api) -> None:
-    """One job has room; nothing else has."""
-    for version in (PLUGINS, KAI):
-        await api.create(crd(version))
-    await installed(api, 2)
+    """One job has room and is bound; then come those that have none, so that what is said of them is said once."""
+
+    async def runs() -> bool:
+        pods = await api.items("/api/v1/namespaces/ml/pods", labelSelector="volcano.sh/job-name=runs")
+        return sum(bool(found["spec"].get("nodeName")) for found in pods) == 2
+
     await api.create(job("runs", 2, 8))
+    await until("the job runs", runs)
     await api.create(job("waits", 2, TOO_MANY))
     await gang(api, "native", NATIVE)
     await gang(api, "plugins", PLUGINS)
@@ -82,12 +85,19 @@ async def fill(api: Api) -> None:
 def running(plane: ControlPlane, folder: Path, lease_s: int) -> Iterator[None]:
     """The cluster, and both processes."""
 
+    async def prepare() -> None:
+        async with plane.api() as api:
+            for version in (PLUGINS, KAI):
+                await api.create(crd(version))
+            await installed(api, 2)
+
     async def begin() -> None:
         async with plane.api() as api:
             await fill(api)
 
-    asyncio.run(begin())
+    asyncio.run(prepare())
     with replica(plane, folder, "jobs-controller", "jobs"), scheduler(plane, folder, "one", lease_s):
+        asyncio.run(begin())
         yield
 
 
