@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gangpool.core.columns import Column, Columns
+from gangpool.core.columns import Column
 from gangpool.core.model import CARD, HOSTNAME, Shape, Spread
 from gangpool.core.terms import Carry, Counter, Match, PortUse, Tag, Terms
 from gangpool.core.vec import Vec
@@ -115,7 +115,7 @@ class Kind:
         )
 
 
-def register(shape: Shape, terms: Terms, columns: Columns) -> None:
+def register(shape: Shape, terms: Terms) -> None:
     """Intern the selectors of a shape, so that tags know them before a kind is compiled."""
     for term in shape.anti_affinity:
         terms.anti(term)
@@ -123,4 +123,3 @@ def register(shape: Shape, terms: Terms, columns: Columns) -> None:
         terms.term(term)
     for rule in shape.spread:
         terms.spread(rule.selector, rule.namespace)
-        columns.column(rule.key)

@@ -168,7 +168,7 @@ class Ledger:
         found = self._kind_at.get((id(shape), tag.matches))
         if found is None:
             shape = self._shapes.setdefault(shape, shape)
-            register(shape, self.terms, self.columns)
+            register(shape, self.terms)
             key = (shape, tag.matches)
             found = self._kind_of.get(key)
             if found is None:
