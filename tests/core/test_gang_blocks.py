@@ -176,3 +176,28 @@ def test_large_gangs_of_coupled_members_sit_in_blocks_without_a_search() -> None
     placed = by_rank(seated(pool)).split()
     assert len(placed) == 100
     assert all(len(set(placed[k : k + 4])) == 1 for k in range(0, 100, 4))
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+def test_blocks_of_several_kinds_each_share_a_domain(coupled: bool) -> None:
+    """1. Ranks in blocks of three: two masters with the first worker, then three workers. 2. Only the large rack holds
+    the masters' block, and has no room for the other besides. 3. Both blocks are where they fit as a whole, although
+    the room of four racks would do for more members."""
+    rules: dict[str, Any] = {"spread": (spread(ZONE, "role=w", 9),)} if coupled else {}
+    pool = pool_of("a/a1: n1=9\na/a2: n2=2\na/a3: n3=3\nb/b1: n4=2")
+    pool.set_gang(Gang("ml/g", 6, (Role("m", 2), Role("w", 4)), blocks=blocks(3)))
+    workers = members("ml/g", 4, shape(**rules), start=2, role="w", labels="role=w")
+    for one in (*members("ml/g", 2, shape(4), role="m"), *workers):
+        pool.set_member(one)
+    assert by_rank(seated(pool)) == "n1 n1 n1 n3 n3 n3"
+
+
+def test_a_block_that_fits_nowhere_beside_the_others_refuses_the_gang() -> None:
+    """The first block counts, of the second, which must be whole, no member."""
+    pool = pool_of("a/a1: n1=9\na/a2: n2=2\na/a3: n3=2\nb/b1: n4=2")
+    pool.set_gang(Gang("ml/g", 6, (Role("m", 2), Role("w", 4)), blocks=blocks(3)))
+    for one in (*members("ml/g", 2, shape(4), role="m"), *members("ml/g", 4, start=2, role="w")):
+        pool.set_member(one)
+    reason = only_wait(plan(pool)).reason
+    assert (reason.code, reason.numbers["best"]) == ("cannot-fit", 3)
+    assert list(pool.faults()) == []
