@@ -43,6 +43,7 @@ class Case:
 
     def spots(self) -> list[Spot]:
         """Read before anything is seated."""
+        self.pool.guess()
         found = []
         for i, facts in self.pool.ledger.alive():
             path: Path = ()

@@ -17,6 +17,7 @@ def free(pool: Pool, name: str, resource: str = CARD) -> int:
 
 
 def cards_of(pool: Pool, uid: str) -> int:
+    pool.guess()
     return pool.ledger.claims[uid].cards
 
 

@@ -12,6 +12,7 @@ WORLD = "a/a1: n1=8 n2=8"
 
 
 def cards_of(pool: Pool, uid: str) -> int:
+    pool.guess()
     return pool.ledger.claims[uid].cards
 
 

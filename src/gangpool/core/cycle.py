@@ -39,6 +39,7 @@ class Cycle:
     def run(self, resting: frozenset[str] = frozenset()) -> Plan:
         """Plan everything that waits, but for units (by key) that rest after a refusal from outside."""
         self.pool.ledger.sweep(if_due=True)
+        self.pool.guess()
         seats: list[Seat] = []
         waits: list[tuple[Unit, Reason | Refusal]] = []
         left = [unit for unit in self.pool.waiting() if unit.key not in resting]

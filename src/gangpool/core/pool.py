@@ -57,6 +57,8 @@ class Pool:
         self._free_masks: dict[int, int] = {}
         self._guessed: dict[int, set[str]] = {}
         """Members by node slot of which nobody told the cards or ports that they hold there."""
+        self._unsure: set[int] = set()
+        """Node slots whose guesses are to be made anew before anybody looks at them."""
         self._port_uses: dict[int, dict[str, int]] = {}
 
     # ---- events: nodes
@@ -69,7 +71,7 @@ class Pool:
         if before is None:
             for member in self._on_unknown_node.pop(facts.name, {}).values():
                 self._claim(member)
-        self._guess(i)
+        self._doubt(i)
 
     def drop_node(self, name: str) -> None:
         """A node is gone; members on it hold nothing until it, or they, come back."""
@@ -88,6 +90,7 @@ class Pool:
             self._on_unknown_node.setdefault(name, {})[uid] = member
         self._free_masks.pop(i, None)
         self._guessed.pop(i, None)
+        self._unsure.discard(i)
         self._port_uses.pop(i, None)
 
     def set_namespace(self, name: str, labels: dict[str, str] | None) -> None:
@@ -197,15 +200,29 @@ class Pool:
             self._on_unknown_node.setdefault(member.node, {})[member.uid] = member
             return
         kind, tag = self.kind_of(member)
-        claim = self._claim_of(member, i, kind, tag)
-        self.ledger.hold(claim)
-        if (member.cards is None and kind.n_cards) or (member.ports is None and claim.ports):
+        if (member.cards is None and kind.n_cards) or (member.ports is None and _asked_ports(kind)):
             self._guessed.setdefault(i, set()).add(member.uid)
-        self._guess(i)
+        cards, ports = mask_of(member.cards or ()), member.ports or ()
+        self._use(i, ports, 1)
+        if i in self._free_masks:
+            self._free_masks[i] &= ~cards
+        self.ledger.hold(Claim(member.uid, i, kind, tag, cards, ports))
+        self._doubt(i)
+
+    def _doubt(self, i: int) -> None:
+        """Something has changed that the guesses on a node go by."""
+        if self._guessed.get(i):
+            self._unsure.add(i)
+
+    def guess(self) -> None:
+        """What running members hold and nobody told, guessed anew by what is known now, where anything has changed:
+        whoever came or went first, a dump of this moment gives the same. O(members of those nodes). Called before
+        anybody looks at claims."""
+        while self._unsure:
+            self._guess(next(iter(self._unsure)))
 
     def _guess(self, i: int) -> None:
-        """What running members hold and nobody told, guessed anew by what is known now: whoever comes or goes first,
-        a dump of this moment gives the same. O(members of the node), where any is guessed."""
+        self._unsure.discard(i)
         uids = sorted(self._guessed.get(i, ()))
         if not uids:
             return
@@ -247,11 +264,13 @@ class Pool:
         return Claim(member.uid, i, kind, tag, cards, ports)
 
     def _ports_for(self, i: int, facts: NodeFacts, kind: Kind, cards: int) -> tuple[str, ...]:
-        asked = sum(amount for name, amount in kind.shape.requests if name.startswith(PORT_PREFIXES))
+        asked = _asked_ports(kind)
         return choose_ports(facts, cards, asked, self._port_uses.get(i, {})) if asked else ()
 
     def free_mask(self, i: int) -> int:
         """Cards of a node slot that no claim holds."""
+        if i in self._unsure:
+            self._guess(i)
         mask = self._free_masks.get(i)
         if mask is None:
             facts = self.ledger.facts[i]
@@ -269,7 +288,7 @@ class Pool:
         guessed = self._guessed.get(claim.node)
         if guessed:
             guessed.discard(uid)
-            self._guess(claim.node)
+            self._doubt(claim.node)
 
     def settle(self, unit: Unit, kind: Kind, members: Iterable[Member], slots: Iterable[int]) -> list[Seat]:
         """Planned members of one kind now hold what was claimed for them in the trial, one slot each."""
@@ -293,6 +312,7 @@ class Pool:
 
     def faults(self) -> Iterator[str]:
         """Violated invariants, as sentences: books equal a rebuild from claims, cards held once."""
+        self.guess()
         ledger = self.ledger
         used: dict[str, dict[int, int]] = {name: {} for name in ledger.free}
         cards: dict[int, int] = {}
@@ -314,3 +334,7 @@ class Pool:
             for uid in unit.waiting:
                 if uid in ledger.claims:
                     yield f"waiting member {uid} holds a claim"
+
+
+def _asked_ports(kind: Kind) -> int:
+    return sum(amount for name, amount in kind.shape.requests if name.startswith(PORT_PREFIXES))

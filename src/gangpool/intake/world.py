@@ -175,6 +175,7 @@ class World:
             nodes = (f for _, f in self.pool.ledger.alive())
             self.pool.set_hypernodes(fabric.hypernodes_of(self.store, nodes))
         self.groups.settle()
+        self.pool.guess()
 
 
 def owner_of(pod: Pod) -> str:
