@@ -213,7 +213,7 @@ def test_gated_pods_hold_nothing_and_wait_by_the_name_of_their_gate() -> None:
 def test_a_pod_that_is_deleted_before_it_has_a_node_is_no_member_any_more() -> None:
     """1. A member that waits is deleted; the Job controller's finalizer keeps the object for seconds. 2. It is neither
     placed (the server would refuse its bind, again and again) nor counted as a member."""
-    leaving = {"deleted": "2026-01-01T00:00:00Z"}
+    leaving: Json = {"deleted": "2026-01-01T00:00:00Z"}
     pool = [node("n1"), obj(SCHEDULER_PLUGINS, "PodGroup", "a", spec={"minMember": 2})]
     answer = ask([*pool, member("a-0", "a"), member("a-1", "a", **leaving), pod("single", **leaving)])
     assert where(answer) == {}

@@ -20,7 +20,7 @@ from gangpool.core.match import untolerated
 from gangpool.core.model import Reason, Requirement
 from gangpool.core.room import rules
 from gangpool.core.topology import Tree
-from gangpool.core.vec import Bools
+from gangpool.core.vec import Bools, Ints
 
 MOST_CAUSES = 6
 MOST_DOMAINS = 4
@@ -43,7 +43,7 @@ def reason_for(planner: Planner, refusal: Refusal) -> Reason:
     levels = _level_text(planner, ask, failing, spot)
     left_out = _left_out(planner, ask, failing, spot)
     planner.ledger.rollback(mark)
-    short, single = _shortage(planner, lacking, failing, _usable(planner, ask, failing, spot))
+    short, single = _shortage(planner, lacking, failing, _usable(planner, ask, failing, spot), ask.tree.order)
     missing = sum(part.n for part in ask.parts) - placed  # running members above one role's minimum do not make up
     best = max(min(ask.running + placed, ask.needed - missing), 0)
     where = domain_text(ask.tree, spot)
@@ -216,7 +216,9 @@ def _lacking(planner: Planner, ask: Ask, part: Part, spot: Spot) -> list[int]:
     return []
 
 
-def _shortage(planner: Planner, lacking: list[int], part: Part, usable: Bools) -> tuple[str, dict[str, int | str]]:
+def _shortage(
+    planner: Planner, lacking: list[int], part: Part, usable: Bools, order: Ints
+) -> tuple[str, dict[str, int | str]]:
     """`; RESOURCE asked X, best Y`: Y is what the best node has free now. The fullest node that has some of it, but
     takes no member, is named; and what is on no node at all, free or not, says the largest there is, if any."""
     ledger = planner.ledger
@@ -228,7 +230,7 @@ def _shortage(planner: Planner, lacking: list[int], part: Part, usable: Bools) -
         best = max(int(values.max()), 0)
         text = f"; {name} asked {amount_text(name, amount)}, best {amount_text(name, best)}"
         near = np.where(values < amount, values, 0)
-        at = int(near.argmax())
+        at = int(order[near[order].argmax()]) if len(order) else 0
         if near[at] > 0 and (facts := ledger.facts[at]) is not None:
             text += f" ({facts.name} has {amount_text(name, int(near[at]))})"
         largest = int(np.where(usable, ledger.total[name].view, 0).max())

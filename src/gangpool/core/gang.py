@@ -279,8 +279,7 @@ class Planner:
         if values is None:
             yield None
             return
-        usable, ids, rooms = values
-        order = np.argsort(rooms, kind="stable")
+        usable, ids, rooms, order = values
         for value in order[rooms[order] >= part.n].tolist()[: 4 * TRIES_PER_LEVEL]:
             yield usable & (ids == value)
 
@@ -289,12 +288,15 @@ class Planner:
         values = self._room_by_value(kind, tree, inside)
         if values is None:
             return None
-        usable, ids, rooms = values
-        result: Bools = usable & (ids == int(rooms.argmax())) if len(rooms) else usable
+        usable, ids, rooms, order = values
+        if not len(rooms):
+            return usable
+        result: Bools = usable & (ids == order[np.searchsorted(rooms[order], rooms.max())])
         return result
 
-    def _room_by_value(self, kind: Kind, tree: Tree, inside: Spot) -> tuple[Bools, Ints, Ints] | None:
-        """(nodes with the key of its first such affinity, value on each node, room by value); None: not such a kind."""
+    def _room_by_value(self, kind: Kind, tree: Tree, inside: Spot) -> tuple[Bools, Ints, Ints, Ints] | None:
+        """(nodes with the key of its first such affinity, value on each node, room by value, values by room and then by
+        tree order); None: not such a kind."""
         fresh = [a for a in kind.attracts if a.is_fresh()]
         if not fresh:
             return None
@@ -304,7 +306,11 @@ class Planner:
         usable[tree.nodes(inside.level, inside.domain)] = True
         usable &= ids >= 0
         rooms = np.bincount(ids[usable], weights=base.fit[usable], minlength=len(fresh[0].column.values))
-        return usable, ids, rooms.astype(np.int64)
+        nodes = tree.order[::-1]
+        nodes = nodes[ids[nodes] >= 0]
+        first = np.zeros(len(rooms), dtype=np.int64)
+        first[ids[nodes]] = tree.position[nodes]  # the last write counts: the first node of each value
+        return usable, ids, rooms.astype(np.int64), np.lexsort((first, rooms))
 
     def _step(self, ask: Ask, part: Part, inside: Spot, mask: Bools | None) -> Seats | None:
         """Members of a coupled kind one after another, each by the rules as they are then, close to the last."""

@@ -55,7 +55,7 @@ class Search:
     def run(self, ask: Ask, rooms: list[Room], tried: int) -> Seating | Refusal:
         """Search every domain of the limit; claims stand in the ledger on success."""
         ledger = self._ledger
-        self._left = self._budget = max(LEAST_STATES, WORK // max(16, ledger.n_slots))
+        self._left = self._budget = max(LEAST_STATES, WORK // max(16, len(ledger.slot)))
         self._own: frozenset[Match] = frozenset(m for part in ask.parts for m in part.kind.matches)
         self._ordered = not any(p.kind.attracts or p.kind.spreads for p in ask.parts)
         mark = ledger.mark()
@@ -136,7 +136,7 @@ class Search:
                 nodes = nodes[tree.real[level][tree.dom_of[level][nodes]]]
         nodes = nodes[np.argsort(now.fit[nodes], kind="stable")]
         if self._ordered and group.taken:  # equal members in rising order only: the others are the same states
-            nodes = nodes[nodes >= group.taken[-1]]
+            nodes = nodes[tree.position[nodes] >= tree.position[group.taken[-1]]]
         return [int(i) for i in nodes]
 
 
@@ -182,7 +182,8 @@ def key_of(groups: list[Group]) -> StateKey:
 def seating(ask: Ask, groups: list[Group]) -> Seating:
     """What stands in the ledger, as the answer per part; members of one block stay together."""
     parts: list[tuple[Ints, Ints]] = []
+    position = ask.tree.position
     for number in range(len(ask.parts)):
-        taken = [i for g in groups if g.part == number for i in sorted(g.taken)]
+        taken = [i for g in groups if g.part == number for i in sorted(g.taken, key=position.__getitem__)]
         parts.append((np.array(taken, dtype=np.int64), np.ones(len(taken), dtype=np.int64)))
     return Seating(tuple(parts))

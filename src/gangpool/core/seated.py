@@ -53,7 +53,8 @@ def neighbours_of(pool: Pool, seated: Iterable[Member], tree: Tree, required: in
     seated = list(seated)
     found = [(m.rank, m.role, slot_of(pool, m)) for m in seated]
     pin = pin_of(pool, seated, tree, required)
-    return sorted(e for e in found if e[2] >= 0 and tree.dom[pin.level][e[2]] == pin.domain)
+    here = (e for e in found if e[2] >= 0 and tree.dom[pin.level][e[2]] == pin.domain)
+    return sorted(here, key=lambda e: (e[0], e[1], int(tree.position[e[2]])))
 
 
 def nearest(member: Member, neighbours: list[Neighbour]) -> int:

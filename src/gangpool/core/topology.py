@@ -35,7 +35,8 @@ class Tree:
     """One tree over all node slots. Level 0 is the pool; `keys[l - 1]` names level l, widest first.
 
     `dom[l][i]` is the domain of slot i; `start[l][d]:start[l][d + 1]` its range in `order`;
-    `child[l][d]:child[l][d + 1]` its domains one level down; `up[l][d]` its domain one level up."""
+    `child[l][d]:child[l][d + 1]` its domains one level down; `up[l][d]` its domain one level up. `position[i]` is the
+    place of slot i in `order`: slots are numbers by arrival, so nothing may be chosen by them."""
 
     def __init__(
         self, keys: tuple[str, ...], paths: Sequence[Path | None], n_slots: int, names: Sequence[str] = ()
@@ -47,6 +48,8 @@ class Tree:
         alive = [i for i in range(n_slots) if paths[i] is not None]
         alive.sort(key=lambda i: (_sort_key(paths[i]), _part_key(names[i] if names else None)))
         self.order: Ints = np.array(alive, dtype=np.int64)
+        self.position: Ints = np.full(n_slots, -1, dtype=np.int64)
+        self.position[self.order] = np.arange(len(alive))
         self.is_identity = bool(len(alive) == n_slots and np.array_equal(self.order, np.arange(n_slots)))
         self.names: list[list[Path]] = [[()]]
         self.start: list[list[int]] = [[0, len(alive)]]
