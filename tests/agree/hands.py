@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any
 
-from tests.agree.objects import Unit, gang, single, thing
+from tests.agree.objects import TIGHT, TIGHT_PODS, Unit, gang, short, single, thing
 from tests.cluster.client import Api, Refused
 from tests.oracle.world_gangs import chance
 from tests.oracle.world_parts import CARD, RACK, ZONE, pod
@@ -32,6 +32,7 @@ class Hands:
         self._rng = rng
         self._name = name
         self._n = 0
+        self._has_short = False
         self.nodes: dict[str, Json] = {}
         self.gone_nodes: dict[str, Json] = {}
         self.units: dict[str, Unit] = {}
@@ -64,7 +65,7 @@ class Hands:
 
     def _changes(self) -> list[Callable[[], Awaitable[None]]]:
         found: list[Callable[[], Awaitable[None]]] = [self._gang, self._gang, self._gang, self._gang, self._gang]
-        found += [self._single, self._single, self._foreign, self._cordon, self._ready, self._taint]
+        found += [self._single, self._single, self._short, self._foreign, self._cordon, self._ready, self._taint]
         found += [self._relabel, self._resize, self._node_goes, self._namespace]
         if self.units:
             found += [self._drop, self._drop, self._drop, self._drop, self._drop, self._drop]
@@ -102,6 +103,12 @@ class Hands:
             made["metadata"].pop("uid")
             await self._make(Unit(name, [made], 1))
 
+    async def _short(self) -> None:
+        """Once: what a quota counts lags behind what is deleted."""
+        if not self._has_short:
+            self._has_short = True
+            await self._make(short(self._rng, self._next("q")))
+
     async def _make(self, unit: Unit) -> None:
         kinds = ", ".join(sorted({f"{it['apiVersion']} {it['kind']}" for it in unit.things}))
         self._say(f"{unit.name}: {kinds}, {unit.n_pods} pods")
@@ -132,6 +139,8 @@ class Hands:
     async def _any_pod(self) -> tuple[Unit, Json] | None:
         unit = self.units[self._rng.choice(sorted(self.units))]
         number = self._rng.randrange(1000)
+        if unit.things[0]["metadata"].get("namespace") == TIGHT:  # its controller would wait long before it tries again
+            return None
         pods = await self._pods_of(unit.name)
         return (unit, pods[number % len(pods)]) if pods else None
 
@@ -258,7 +267,7 @@ class Hands:
         lacking: list[str] = []
         for it in await self._api.items("/api/v1/pods"):
             name = (it["metadata"].get("labels") or {}).get("app", "")
-            if "deletionTimestamp" in it["metadata"] and not it["spec"].get("nodeName"):
+            if "deletionTimestamp" in it["metadata"] and it["metadata"].get("finalizers"):
                 lacking.append(f"{it['metadata']['name']} is to go")  # its controller takes note of it first
             found[name] = found.get(name, 0) + 1
             if name not in self.units:  # its owner is gone: collected some time, and no kubelet ends it
@@ -303,4 +312,5 @@ def context() -> list[Json]:
     ]
     spare = thing("v1 PersistentVolumeClaim", "spare", claim)
     other = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "spare"}, "spec": volume}
-    return [storage, *classes, spare, other]
+    quota = thing("v1 ResourceQuota", "few", {"hard": {"pods": str(TIGHT_PODS)}}, namespace=TIGHT)
+    return [storage, *classes, spare, other, quota]

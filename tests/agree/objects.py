@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from tests.oracle.world_gangs import add_gang, add_single, chance
-from tests.oracle.world_parts import RANK
+from tests.oracle.world_parts import RANK, pod
 from tests.oracle.worlds import Knobs
 
 Json = dict[str, Any]
@@ -33,6 +33,8 @@ PLUGINS_LABEL = "scheduling.x-k8s.io/pod-group"
 VOLCANO_GROUP = "scheduling.k8s.io/group-name"
 VOLCANO_MINIMUM = "scheduling.volcano.sh/group-min-member"
 PRIORITIES = ("low", "high")
+TIGHT, TIGHT_PODS = "tight", 3
+"""A namespace whose quota lets so many pods be."""
 
 
 @dataclass
@@ -71,6 +73,22 @@ def thing(kind: str, name: str, spec: Json, **metadata: Any) -> Json:
     api_version, _, short = kind.rpartition(" ")
     meta = {"name": name, "namespace": "ml", **metadata}
     return {"apiVersion": api_version, "kind": short, "metadata": meta, "spec": spec}
+
+
+def short(rng: Random, name: str) -> Unit:
+    """A gang for the namespace with the quota: its controller makes as many pods as there may be; of a Volcano Job
+    none where the minimum cannot be."""
+    n, cards = rng.randint(2, 5), rng.choice([1, 2])
+    made = pod(name, {"nvidia.com/gpu": str(cards), "cpu": "1", "memory": "1Gi"}, {"app": name})
+    made["spec"]["containers"][0]["image"] = "train:1"
+    template = _template(made)
+    if chance(rng, 50):
+        spec: Json = {"completions": n, "parallelism": n, "completionMode": "Indexed", "template": template}
+        return Unit(name, [thing("batch/v1 Job", name, spec, namespace=TIGHT)], min(n, TIGHT_PODS), is_remade=True)
+    least = rng.randint(2, n)
+    spec = {"minAvailable": least, "tasks": [{"name": "worker", "replicas": n, "template": template}]}
+    job = thing("batch.volcano.sh/v1alpha1 Job", name, spec, namespace=TIGHT)
+    return Unit(name, [job], min(n, TIGHT_PODS) if least <= TIGHT_PODS else 0, is_remade=True)
 
 
 def single(rng: Random, name: str, others: list[Json]) -> Unit:

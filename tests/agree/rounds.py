@@ -31,6 +31,7 @@ SPACE = "gangpool-system"
 START_S = 60.0
 """A Lease that nobody released runs out after 15 s."""
 REST_S = 10.0
+STOP_S = 5.0
 WORDS_S = 60.0
 """A text is renewed when its numbers have stood for 30 s; 20 writes a second."""
 LEVELS = "topology: {levels: [topology.kubernetes.io/zone, topology.kubernetes.io/rack]}"
@@ -47,7 +48,7 @@ def running(plane: ControlPlane, folder: Path, kind: str, *flags: str) -> Iterat
     try:
         yield child, f"http://{listen}"
     finally:
-        child.stop(5.0)
+        child.stop(STOP_S)
 
 
 class World:
@@ -119,6 +120,17 @@ class World:
             if not found or time.monotonic() > end:
                 return found
             await asyncio.sleep(0.05)
+
+    async def restart(self) -> None:
+        """A scheduler that starts anew on the same cluster places nothing more, and gives the same reasons."""
+        self._hands.told.append("-- restart")
+        self._child.stop(STOP_S)
+        self._child.start()
+        await self.begin()
+        dry = Outcome({}, self._last.waits)
+        found = await self._until_equal(lambda _, state: differences(dry, outcome([], state, [])), REST_S)
+        if found:
+            self._fail(await dump(self._api, self._served), found)
 
     async def words(self, *, is_exact: bool) -> None:
         """In the end every waiting pod carries the reason of the last dry run; without `is_exact` its code, which is

@@ -15,15 +15,18 @@ import pytest
 
 from gangpool.manifests import crds, fence, rbac
 from tests.agree.hands import context
-from tests.agree.objects import crd
+from tests.agree.objects import TIGHT, crd
 from tests.agree.rounds import LEVELS, SPACE, World, hands_of, running
 from tests.cluster.client import Api
 from tests.cluster.plane import ControlPlane
 
+RESTART_EACH = 8
+"""Rounds between two restarts of the scheduler."""
+
 
 async def installed(api: Api) -> None:
     """What an administrator applies before the first start, and what all worlds share."""
-    for name in (SPACE, "ml", "ops"):
+    for name in (SPACE, "ml", "ops", TIGHT):
         await api.namespace(name)
     plugins = crd("scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups")
     for it in (*crds(), *rbac(), *fence(), plugins):
@@ -56,8 +59,10 @@ async def play(plane: ControlPlane, folder: Path, seed: str, n_rounds: int, *, i
             with running(plane, folder, "scheduler", "--identity", "one", *flags) as scheduler:
                 world = World(api, hands, scheduler, folder, config)
                 await world.begin()
-                for _ in range(n_rounds):
+                for number in range(1, n_rounds + 1):
                     await world.round(hands.n_changes())
+                    if number % RESTART_EACH == 0:
+                        await world.restart()
                 await world.words(is_exact=is_exact)
         finally:
             await hands.clear()
