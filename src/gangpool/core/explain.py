@@ -113,7 +113,8 @@ def span(ask: Ask) -> tuple[Spot, int]:
     """Where the members may go, and the depth at which they all share a domain."""
     pin, level = ask.pin, ask.limit
     if len(ask.parts) == 1:
-        pin, level = inner(pin, ask.parts[0].pin), max(level, shared_level(ask.parts[0]))
+        (part,) = ask.parts
+        pin, level = inner(pin, part.pin), max(level, shared_level(part))
     return pin, max(level, pin.level)
 
 
