@@ -76,14 +76,15 @@ def versions(world: Json) -> dict[str, str]:
     return found
 
 
-def forecast(world: Json, folder: Path, config: Path | None) -> Outcome:
-    """The dry run."""
+def forecast(world: Json, folder: Path, config: Path | None, kubeconfig: Path | None = None) -> Outcome:
+    """The dry run, on the dump or, with a kubeconfig, on the cluster itself."""
     pool, nothing = folder / "dump.json", folder / "namespace.json"
     pool.write_text(json.dumps(world), encoding="utf-8")
     named = [o for o in world["items"] if o["kind"] == "Namespace" and o["metadata"]["name"] == "ml"]
     nothing.write_text(json.dumps(named[0]), encoding="utf-8")
     configured = [] if config is None else ["--config", str(config)]
-    arguments = ["-f", str(nothing), "--pool", str(pool), "-o", "json", *configured]
+    source = ["--pool", str(pool)] if kubeconfig is None else ["--kubeconfig", str(kubeconfig)]
+    arguments = ["-f", str(nothing), *source, "-o", "json", *configured]
     result = CliRunner().invoke(command, arguments, standalone_mode=False)
     if result.exception is not None:
         raise result.exception

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,6 +32,8 @@ SPACE = "gangpool-system"
 START_S = 60.0
 """A Lease that nobody released runs out after 15 s."""
 REST_S = 10.0
+LIVE_EACH = 3
+"""So often `place` reads the cluster itself."""
 STOP_S = 5.0
 WORDS_S = 60.0
 """A text is renewed when its numbers have stood for 30 s; 20 writes a second."""
@@ -51,11 +54,21 @@ def running(plane: ControlPlane, folder: Path, kind: str, *flags: str) -> Iterat
         child.stop(STOP_S)
 
 
+@dataclass(frozen=True)
+class Site:
+    """Files of one world: where its dumps lie, the scheduler's configuration, an administrator's way in."""
+
+    folder: Path
+    config: Path | None
+    kubeconfig: Path
+
+
 class World:
     """One world and the scheduler that looks after it. Mutable: counts rounds."""
 
-    def __init__(self, api: Api, hands: Hands, scheduler: tuple[Child, str], folder: Path, config: Path | None) -> None:
-        self._api, self._hands, self._folder, self._config = api, hands, folder, config
+    def __init__(self, api: Api, hands: Hands, scheduler: tuple[Child, str], site: Site) -> None:
+        self._api, self._hands = api, hands
+        self._folder, self._config, self._kubeconfig = site.folder, site.config, site.kubeconfig
         self._child, self._url = scheduler
         self._served: dict[str, str] = {}
         self._last: Outcome = Outcome()
@@ -105,7 +118,8 @@ class World:
         """A dump of one moment, and the dry run on it."""
         world = await dump(self._api, self._served)
         while True:
-            dry = forecast(world, self._folder, self._config)
+            source = self._kubeconfig if self.n_rounds % LIVE_EACH == 0 else None
+            dry = await asyncio.to_thread(forecast, world, self._folder, self._config, source)
             again = await dump(self._api, self._served)
             if versions(again) == versions(world):
                 return world, dry

@@ -16,7 +16,7 @@ import pytest
 from gangpool.manifests import crds, fence, rbac
 from tests.agree.hands import context
 from tests.agree.objects import TIGHT, crd
-from tests.agree.rounds import LEVELS, SPACE, World, hands_of, running
+from tests.agree.rounds import LEVELS, SPACE, Site, World, hands_of, running
 from tests.cluster.client import Api
 from tests.cluster.plane import ControlPlane
 
@@ -57,7 +57,7 @@ async def play(plane: ControlPlane, folder: Path, seed: str, n_rounds: int, *, i
         try:
             await hands.build(hands.n_nodes())
             with running(plane, folder, "scheduler", "--identity", "one", *flags) as scheduler:
-                world = World(api, hands, scheduler, folder, config)
+                world = World(api, hands, scheduler, Site(folder, config, plane.kubeconfig()))
                 await world.begin()
                 for number in range(1, n_rounds + 1):
                     await world.round(hands.n_changes())
