@@ -232,6 +232,24 @@ async def test_acquisition_whose_answer_is_lost_is_taken_up(clock: Clock) -> Non
 
 
 @in_loop
+async def test_two_processes_of_one_name_do_not_take_each_other_s_lease(clock: Clock) -> None:
+    """1. Both see it free and write the same identity; one is quicker. 2. The other finds its own name there."""
+    async with cluster() as (_, store, client):
+        first = replica(client, "z")
+        await first.take()
+        await first.release()
+        a, b = replica(client, "same"), replica(client, "same")
+        seen = await a._read()
+        assert seen is not None
+        assert await a._write_over(seen)
+        assert not await b._write_over(seen)
+        assert not await b.take()
+        await b.release()
+        assert store.spec["holderIdentity"] == "same/1"
+        assert await a.renew()
+
+
+@in_loop
 async def test_acquisition_whose_answer_is_lost_is_given_back_at_the_end(clock: Clock) -> None:
     async with cluster() as (_, store, client):
         a = replica(client, "a")

@@ -223,6 +223,36 @@ async def test_release_without_start_is_nothing() -> None:
         assert store.holders == []
 
 
+@in_loop
+async def test_defect_in_the_thread_is_heard_of(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The process ends then, and starts anew, instead of waiting for ever."""
+
+    async def take(self: Candidate) -> bool:
+        raise ValueError("defect")
+
+    monkeypatch.setattr(Candidate, "take", take)
+    async with cluster() as (_, _, client):
+        a = leader_of(client, "a")
+        with pytest.raises(RuntimeError, match="the thread of the Lease has ended"):
+            await a.acquire()
+        await a.release()
+        assert "lease-defect" in caplog.text
+
+
+@in_loop
+async def test_each_sign_of_life_says_how_late_it_was() -> None:
+    async with cluster() as (_, _, client):
+        a, late = leader_of(client, "a"), list[float]()
+        a.on_beat = late.append
+        await a.acquire()
+        time.sleep(0.6)  # a plan
+        while max(late, default=0.0) < 0.3:
+            await asyncio.sleep(0.01)
+        await a.release()
+
+
 # ---- what goes out
 
 

@@ -25,6 +25,7 @@ log = logging.getLogger("gangpool.kube")
 DURATION_S = 15
 RELEASE_S = 1.5
 """A process ends within 5 s, whatever the server does."""
+SENT_MOST = 32
 _CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -117,9 +118,10 @@ class Candidate:
         self._version = ""
         self._transitions = 0
         self._acquired = ""
-        self._last = ""
-        """What we called ourselves last; a Lease of this name is ours, taken with an answer that was lost, or held
-        until our own clock said no."""
+        self._sent: dict[tuple[str | None, str | None], None] = {}
+        """Holder and time of what we have written since the last answer, that one included. A Lease that says so is
+        ours: taken with an answer that was lost, or held until our own clock said no. The name alone proves nothing:
+        another process may have been given the same."""
 
     @property
     def _path(self) -> str:
@@ -167,7 +169,7 @@ class Candidate:
         if (spec.holderIdentity, spec.renewTime) != self._seen:
             self._seen = (spec.holderIdentity, spec.renewTime)
             self._runs_out_at = now() + (spec.leaseDurationSeconds or self._times.duration_s)
-        if spec.holderIdentity and now() < self._runs_out_at and spec.holderIdentity != self._last:
+        if spec.holderIdentity and now() < self._runs_out_at and self._seen not in self._sent:
             return False
         return await self._write_over(found)
 
@@ -188,7 +190,7 @@ class Candidate:
         return await self._won("PUT", f"{self._path}/{self._name}", found, wanted)
 
     async def _won(self, method: str, path: str, found: LeaseObject | None, wanted: Term) -> bool:
-        started, self._last = now(), wanted.identity
+        started = now()
         self._transitions = int(wanted.identity.rpartition("/")[2])
         self._acquired = _wall()
         body = self._body(wanted.identity, found.metadata.resourceVersion if found is not None else "")
@@ -198,12 +200,16 @@ class Candidate:
             if error.status == 409:  # somebody was quicker
                 return False
             raise
-        self._version = _decode(answer).metadata.resourceVersion
+        self._confirmed(answer)
         is_fresh = self._first_look is not None and self._first_look == _version_of(found)
         self.term = Term(wanted.identity, wanted.before, started, is_fresh)
         return True
 
     def _body(self, holder: str, version: str) -> dict[str, Any]:
+        time_text = _wall()
+        self._sent[holder, time_text] = None
+        if len(self._sent) > SENT_MOST:
+            del self._sent[next(iter(self._sent))]
         metadata: dict[str, Any] = {"name": self._name, "namespace": self._namespace}
         if version:
             metadata["resourceVersion"] = version
@@ -214,11 +220,16 @@ class Candidate:
             "spec": {
                 "holderIdentity": holder,
                 "leaseDurationSeconds": self._times.duration_s,
-                "renewTime": _wall(),
+                "renewTime": time_text,
                 "acquireTime": self._acquired,
                 "leaseTransitions": self._transitions,
             },
         }
+
+    def _confirmed(self, answer: bytes) -> None:
+        found = _decode(answer)
+        self._version = found.metadata.resourceVersion
+        self._sent = {(found.spec.holderIdentity, found.spec.renewTime): None}
 
     async def renew(self) -> bool:
         """Once more; whether the server has said yes. `term` is none where the Lease is somebody else's, or has run
@@ -246,7 +257,7 @@ class Candidate:
         started = now()
         body = self._body(holder, self._version)
         answer = await self._client.send("PUT", f"{self._path}/{self._name}", body)
-        self._version = _decode(answer).metadata.resourceVersion
+        self._confirmed(answer)
         self.term = Term(self.term.identity, self.term.before, started, self.term.is_fresh)
 
     async def _is_still_ours(self) -> bool:
@@ -257,7 +268,7 @@ class Candidate:
         except _TROUBLE as error:
             self._trouble(error)
             return False
-        if found is not None and found.spec.holderIdentity == self._last:
+        if found is not None and (found.spec.holderIdentity, found.spec.renewTime) in self._sent:
             self._version = found.metadata.resourceVersion
             return True
         self.drop()
@@ -265,7 +276,7 @@ class Candidate:
 
     async def release(self) -> None:
         """Hand over at once: the Lease is left without a holder, also one that we may have taken without hearing so."""
-        if not self._last:
+        if not self._sent:
             return
         try:
             async with asyncio.timeout(RELEASE_S):
@@ -280,7 +291,7 @@ class Candidate:
                             break
         except _TROUBLE as error:
             self._trouble(error)
-        self._last = ""
+        self._sent.clear()
         self.drop()
 
 

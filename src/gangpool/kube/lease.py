@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 
 from gangpool.kube.candidate import NONE, RELEASE_S, Candidate, Term, Times, now
@@ -39,6 +40,8 @@ class Leadership:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._moved = asyncio.Event()
         self._thread: _Thread | None = None
+        self.on_beat: Callable[[float], None] = lambda late_s: None
+        """Called with each sign of life: how late it came."""
         self.n_terms = 0
         """Times that this replica began to lead."""
 
@@ -79,6 +82,9 @@ class Leadership:
 
     def _live(self) -> None:
         assert self._loop is not None
+        late_s = now() - self._alive_at - BEAT_S
+        if self._beat is not None:
+            self.on_beat(max(0.0, late_s))
         self._alive_at = now()
         self._beat = self._loop.call_later(BEAT_S, self._live)
 
@@ -169,6 +175,8 @@ class _Thread(threading.Thread):
         try:
             with asyncio.Runner(loop_factory=lambda: self._loop) as runner, contextlib.suppress(asyncio.CancelledError):
                 runner.run(self._live())
+        except Exception:  # whoever waits for the Lease must hear of it
+            log.exception("lease-defect")
         finally:
             for future in (self.has_looked, self.has_ended):
                 _done(future)

@@ -56,6 +56,7 @@ class Scheduler:
         self.waits: tuple[Wait, ...] = ()
         """What the last plan could not seat."""
         self.meters = Meters()
+        leadership.on_beat = self.meters.lag.observe
         self.committer = Committer(self.binder, self.follower, leadership, self.reporter, self.meters)
         self._is_filled = False
 
@@ -124,7 +125,7 @@ class Scheduler:
         with contextlib.suppress(TimeoutError):
             most_s = self.committer.rests.next_s(time.monotonic(), IDLE_S)
             await asyncio.wait_for(self.follower.changed.wait(), most_s)
-        self.meters.lag.observe(await gathered(self.follower.n_events))
+        await gathered(self.follower.n_events)
         self.follower.changed.clear()
 
     # ---- one plan

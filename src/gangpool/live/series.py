@@ -34,7 +34,7 @@ SERIES: tuple[Series, ...] = (
     Series("gangpool_settle_duration_seconds", "histogram", "Time to bring gangs up to date before a plan."),
     Series("gangpool_plan_duration_seconds", "histogram", "Time of one plan of everything that waits."),
     Series("gangpool_commit_duration_seconds", "histogram", "From a decision to the answer about its last bind."),
-    Series("gangpool_loop_lag_seconds", "histogram", "How late the event loop came back from a short sleep."),
+    Series("gangpool_loop_lag_seconds", "histogram", "How late the event loop's sign of life was, four a second."),
     Series("gangpool_decisions_total", "counter", "Decisions: members seated, units refused, gangs undone."),
     Series("gangpool_refusals_total", "counter", "Times that a gang or single pod began to wait, by reason code."),
     Series("gangpool_waiting_units", "gauge", "Gangs and single pods that wait now, by reason code."),
