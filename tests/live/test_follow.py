@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gangpool.intake.config import Config
-from gangpool.live.follow import Follower
+from gangpool.live.follow import Follower, PodSink
 from gangpool.objects.pod import Condition
 from tests.kube.standin import in_loop, served
 from tests.live.stage import NATIVE, group_of, pod_of
@@ -55,3 +55,21 @@ async def test_seat_that_came_about_is_no_news_and_a_foreign_one_is() -> None:
         elsewhere.spec.nodeName = "n2"
         follower.take_pod(elsewhere)
         assert follower.changed.is_set()
+
+
+@in_loop
+async def test_list_that_breaks_off_leaves_nothing_behind() -> None:
+    """1. A list breaks off after a page. 2. The next one is complete and lacks a pod of that page: it is gone, and so
+    is a pod of before."""
+    async with served() as (_, client):
+        follower = Follower(client, Config())
+        follower.take_pod(pod_of("before"))
+        sink = PodSink(follower)
+        sink.begin()
+        sink.page([pod_of("a"), pod_of("b")])
+        sink.begin()
+        sink.page([pod_of("b")])
+        sink.page([pod_of("c")])
+        assert "uid-before" in follower.pods
+        sink.replace([])
+        assert list(follower.pods) == ["uid-b", "uid-c"]

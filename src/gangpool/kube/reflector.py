@@ -14,7 +14,7 @@ import logging
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Collection
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import aiohttp
 import msgspec
@@ -50,6 +50,20 @@ class Sink(Protocol[T]):
     def change(self, obj: T) -> None: ...
 
     def gone(self, obj: T) -> None: ...
+
+
+@runtime_checkable
+class Paged(Protocol[T]):
+    """A sink that takes a long list page by page, so that it never lies in memory as a whole. `replace([])` then says
+    that the list is complete; one that breaks off begins anew."""
+
+    def begin(self) -> None:
+        """A list begins."""
+        ...
+
+    def page(self, objects: list[T]) -> None:
+        """Some of its objects."""
+        ...
 
 
 class Event(Struct):
@@ -173,9 +187,14 @@ class Reflector(Generic[T]):
     async def _list(self) -> None:
         wanted = self._n_wanted
         objects: list[T] = []
-        version = ""
+        version, paged = "", self._sink if isinstance(self._sink, Paged) else None
+        if paged is not None:
+            paged.begin()
         async for page in self._client.pages(self.path, self._selected()):
             objects.extend(obj for item in page.items or () if (obj := self._read(item)) is not None)
+            if paged is not None:
+                paged.page(objects)
+                objects = []
             version = page.metadata.resourceVersion
             await asyncio.sleep(0)
         self.n_lists += 1
