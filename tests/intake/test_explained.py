@@ -248,6 +248,7 @@ def indexed(name: str, i: int) -> Json:
         ),
         ("podgroup/bg", "ml", "podgroup/ml/bg is not there; did you mean big?"),
         ("job/x", "ml", "job/ml/x is not there"),
+        ("job/big", "ml", "job/ml/big is not there, but a gang of that name is: ask for gang/big"),
         ("node/n", "ml", "node/n is not there; did you mean n1?"),
     ],
 )

@@ -16,6 +16,8 @@ CLOSE_MOST = 3
 def not_there_text(world: World, seen: Seen, target: Target) -> str:
     """`pod/ml/tran-0 is not there; did you mean train-0?`"""
     known = set(_names(world, seen, target))
+    if (target.namespace, target.name) in known:  # by its gang's key, which another kind of object has given
+        return f"{target.text} is not there, but a gang of that name is: ask for gang/{target.name}"
     elsewhere = sorted({space for space, name in known if name == target.name})[:CLOSE_MOST]
     if elsewhere and not target.is_node:
         which = f"namespace {elsewhere[0]} has" if len(elsewhere) == 1 else f"namespaces {', '.join(elsewhere)} have"
