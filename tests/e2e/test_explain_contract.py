@@ -88,8 +88,10 @@ def test_what_is_not_there_is_one_sentence_and_exit_code_1(desk: Desk) -> None:
     [
         ([], "no object is given"),
         (["big-0"], "write KIND/NAME, such as pod/big-0"),
-        (["pod/"], "names no object"),
-        (["pod", "a", "b"], "names no object"),
+        (["pod/"], "'pod/' names no object; write KIND/NAME, such as pod/train-0"),
+        (["node"], "'node' names no object; write KIND/NAME, such as node/train-0"),
+        (["train"], "'train' names no object; write KIND/NAME, such as pod/train"),
+        (["pod", "a", "b"], "'pod a b' names no object; write KIND/NAME, such as pod/a"),
         (["pdo/a"], "did you mean pod?"),
         (["secret/a"], "known are "),
     ],

@@ -68,7 +68,7 @@ def read_target(words: Sequence[str], namespace: str) -> Target:
     """The object that one or two words name. Raises ValueError with what is wrong."""
     parts = words[0].split("/") if len(words) == 1 else list(words)
     if len(parts) != 2 or not all(parts) or "/" in parts[-1]:
-        raise ValueError(f"{' '.join(words)!r} names no object; write KIND/NAME, such as pod/{words[0].split('/')[-1]}")
+        raise ValueError(f"{' '.join(words)!r} names no object; write KIND/NAME, such as {_written_well(words)}")
     written, name = parts[0].lower(), parts[1]
     asked = SHORT.get(written, written)
     if asked in (GANG, f"{GANG}s"):
@@ -80,6 +80,15 @@ def read_target(words: Sequence[str], namespace: str) -> Target:
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(words_known)}"
         raise ValueError(f"the kind {parts[0]!r} is not known; {hint}")
     return Target(kinds[0][1].lower(), kinds, namespace, name)
+
+
+def _written_well(words: Sequence[str]) -> str:
+    """What may have been meant: the name alone is taken for that of a pod, a kind alone gets a name."""
+    word = words[0].split("/")[0]
+    kind = SHORT.get(word.lower(), word.lower())
+    if kind in _KINDS or kind == GANG:
+        return f"{word}/{words[1] if len(words) > 1 else 'train-0'}"
+    return f"pod/{word or 'train-0'}"
 
 
 def is_of(pod: Pod, target: Target, store: Store) -> bool:
