@@ -192,7 +192,7 @@ def _pci(index: int, slot: int) -> str:
 
 def _count(text: str, part: str) -> int:
     if not _COUNT.fullmatch(text):
-        raise ShapeError(f"{part!r} needs a whole number from 1 on, not {text!r}")
+        raise ShapeError(f"{part!r} needs a whole number from 1 to {NODES_MAX:,}, not {text!r}")
     if int(text) > NODES_MAX:
         raise ShapeError(f"{part!r} is above {NODES_MAX:,} nodes")
     return int(text)
