@@ -34,6 +34,10 @@ def test_names_keep_their_leading_zeros() -> None:
     assert name_ranges(["n-08", "n-09", "n-10", "n-7"]) == "n-7,n-[08-10]"
 
 
+def test_numbers_without_leading_zeros_share_a_bracket() -> None:
+    assert name_ranges(["n-9", "n-10", "n-11", "n-100", "n-099"]) == "n-[9-11],n-[099-100]"
+
+
 def test_a_long_list_says_how_many_are_left_out() -> None:
     assert name_ranges(["a", "b", "c-1", "c-2"], limit=2) == "a,b,... 2 more"
 

@@ -41,11 +41,11 @@ def name_ranges(names: Iterable[str], limit: int = 0) -> str:
     """Names in short, sorted: those that differ in their last number only share a bracket. `limit` cuts the list
     after so many brackets or names, and says how many names are left out (0: no limit).
 
-    >>> name_ranges(["node-0007", "node-0008", "node-0012", "gpu-a"])
-    'gpu-a,node-[0007-0008,0012]'
+    >>> name_ranges(["node-0007", "node-0008", "node-0012", "gpu-a", "job-9", "job-10"])
+    'gpu-a,job-[9-10],node-[0007-0008,0012]'
     """
     parts: list[tuple[str, int]] = []
-    for (prefix, width), group in groupby(sorted({_split(name) for name in names}), key=lambda s: s[:2]):
+    for (prefix, width), group in groupby(_split_all(names), key=lambda s: s[:2]):
         tails = [tail for _, _, tail in group]
         if width == 0:
             parts += [(prefix, 1)] * len(tails)
@@ -57,6 +57,15 @@ def name_ranges(names: Iterable[str], limit: int = 0) -> str:
     shown = parts[:limit] if limit else parts
     left_out = sum(n for _, n in parts[len(shown) :])
     return ",".join(text for text, _ in shown) + (f",... {left_out} more" if left_out else "")
+
+
+def _split_all(names: Iterable[str]) -> list[tuple[str, int, str]]:
+    """Names as `_split` has them, sorted by number. Numbers without leading zeros are of width 1, whatever they are,
+    unless others of the same prefix and length have leading zeros."""
+    found = {_split(name) for name in names}
+    padded = {(prefix, width) for prefix, width, tail in found if width > 1 and tail[0] == "0"}
+    merged = [(prefix, width if (prefix, width) in padded else min(width, 1), tail) for prefix, width, tail in found]
+    return sorted(merged, key=lambda s: (s[0], s[1], int(s[2] or 0)))
 
 
 def _split(name: str) -> tuple[str, int, str]:
