@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import subprocess
@@ -84,6 +85,7 @@ def test_completion_scripts_call_us_back(shell: str, capsys: pytest.CaptureFixtu
         (["nodes", "--pool", "h100:1", "-l", "a in"], "gangpool nodes: Invalid value for -l: 'a in' is no part"),
         (["nodes", "--request-timeout", "soon"], "gangpool nodes: Invalid value for '--request-timeout': 'soon' is"),
         (["nodes", "--as-group", "ops"], "gangpool nodes: --as-group needs --as"),
+        (["completion"], "gangpool completion: Missing argument '{bash|zsh|fish}'. Choose from: bash, zsh, fish"),
         (["completion", "tcsh"], "gangpool completion: Invalid value for"),
     ],
 )
@@ -102,6 +104,18 @@ def test_an_unexpected_failure_is_one_line_and_exit_code_1() -> None:
     lines, code = explain(RuntimeError("odd\nthing"))
     assert code == 1
     assert lines == ["gangpool: internal error: RuntimeError: odd\\nthing (GANGPOOL_DEBUG=1 shows where)"]
+
+
+def test_a_full_disk_is_named_as_such() -> None:
+    lines, code = explain(OSError(errno.ENOSPC, "No space left on device"))
+    assert (lines, code) == (["gangpool: the answer cannot be written: No space left on device"], 1)
+
+
+def test_a_closed_stdout_is_no_failure() -> None:
+    command = ["sh", "-c", 'exec "$0" -m gangpool nodes --pool h100:1 >&-', sys.executable]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, stderr=subprocess.PIPE, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize("debug", ["", "1"])

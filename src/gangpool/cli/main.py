@@ -6,6 +6,7 @@ completion answer at once. No traceback reaches a user unless GANGPOOL_DEBUG=1 a
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -37,6 +38,10 @@ COMMANDS = (
 """In the order of the help page; each is the `command` of the module `gangpool.cli.NAME`."""
 
 
+_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What only a write meets: commands read everything else, and stdout is all that they write."""
+
+
 class LateGroup(click.Group):
     """A group that imports a sub-command only when its name is given, or all of them for the list of the help."""
 
@@ -57,7 +62,8 @@ class LateGroup(click.Group):
         is told under its name."""
         try:
             code = super().invoke(ctx)
-            sys.stdout.flush()
+            if sys.stdout is not None:  # closed by whoever started us: nothing to say, nobody to hear it
+                sys.stdout.flush()
         except click.UsageError as error:
             name = ctx.invoked_subcommand
             if error.ctx is None and name is not None:
@@ -144,10 +150,13 @@ def explain(error: Exception) -> tuple[list[str], Exit]:
         return [plain(f"gangpool: {error}")], Exit.USAGE
     if isinstance(error, click.UsageError):
         path = error.ctx.command_path if error.ctx else "gangpool"
-        return [plain(f"{path}: {error.format_message()}"), f"See '{path} --help'."], Exit.USAGE
+        message = re.sub(r"\s*\n\s*", " ", error.format_message())
+        return [plain(f"{path}: {message}"), f"See '{path} --help'."], Exit.USAGE
     if isinstance(error, click.ClickException):
         code = error.exit if isinstance(error, Stopped) else Exit.ERROR
         return [plain(f"gangpool: {error.format_message()}")], code
+    if isinstance(error, OSError) and error.errno in _CANNOT_WRITE:
+        return [plain(f"gangpool: the answer cannot be written: {error.strerror}")], Exit.ERROR
     name = type(error).__name__
     return [plain(f"gangpool: internal error: {name}: {error} (GANGPOOL_DEBUG=1 shows where)")], Exit.ERROR
 
