@@ -9,8 +9,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from gangpool.kube import candidate as module
-from gangpool.kube.candidate import Candidate, Times
+from gangpool.kube.candidate import Candidate
 from gangpool.kube.client import Client
+from gangpool.kube.term import Times
 from tests.kube.lease_store import LEASE, LEASES, Store
 from tests.kube.standin import Answer, StandIn, in_loop, json_of, served, silence, status
 

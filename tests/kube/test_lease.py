@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from gangpool.kube.candidate import Candidate, Times
+from gangpool.kube.candidate import Candidate
 from gangpool.kube.client import Client
 from gangpool.kube.kubeconfig import Access
 from gangpool.kube.lease import Leadership
+from gangpool.kube.term import Times
 from gangpool.kube.transport import Transport, Withheld
 from tests.kube.lease_store import LEASE, Store
 from tests.kube.standin import StandIn, in_loop, json_of, served, silence

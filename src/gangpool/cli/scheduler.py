@@ -64,10 +64,10 @@ def command(**options: Any) -> int:
 
 async def run(request: Request, file: ConfigFile) -> None:
     """Until SIGTERM or Ctrl-C."""
-    from gangpool.kube.candidate import Times
     from gangpool.kube.client import Client
     from gangpool.kube.kubeconfig import load
     from gangpool.kube.lease import Leadership
+    from gangpool.kube.term import Times
     from gangpool.kube.transport import Transport
     from gangpool.live.scheduler import Scheduler
     from gangpool.live.series import text_of

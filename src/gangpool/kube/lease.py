@@ -13,8 +13,9 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from gangpool.kube.candidate import NONE, RELEASE_S, Candidate, Term, Times, now
+from gangpool.kube.candidate import RELEASE_S, Candidate
 from gangpool.kube.client import Client
+from gangpool.kube.term import NONE, Term, Times, now
 
 log = logging.getLogger("gangpool.kube")
 
