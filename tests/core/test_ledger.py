@@ -33,7 +33,8 @@ def ints(*values: int) -> np.ndarray:
 def test_a_node_brings_its_allocatable() -> None:
     ledger = Ledger()
     assert ledger.set_node(node("n1", 8, cpu=4, gib=2, pods=10)) == 0
-    assert ledger.set_node(node("n2", 4)) == 1
+    for cards in (3, 4, 4):  # new, changed, the same: it keeps its slot
+        assert ledger.set_node(node("n2", cards)) == 1
     assert free(ledger) == [8, 4]
     assert (free(ledger, "cpu")[0], free(ledger, "memory")[0], free(ledger, "pods")[0]) == (4000, 2 * GIB, 10)
     assert ledger.total[CARD].view[:2].tolist() == [8, 4]
