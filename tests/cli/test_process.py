@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import signal
+import socket
 from pathlib import Path
 
 import click
@@ -15,6 +16,14 @@ from gangpool.cli.main import run
 from gangpool.cli.process import freeze, read_address, run_until_told
 from gangpool.kube.kubeconfig import AccessError
 
+ACCESS = """
+apiVersion: v1
+kind: Config
+current-context: c
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: u, user: {token: t}}]
+contexts: [{name: c, context: {cluster: c, user: u}}]
+"""
 PROCESSES = ("scheduler", "jobs-controller")
 
 
@@ -46,11 +55,27 @@ def test_configuration_that_is_bad_ends_the_start(
 def test_kubeconfig_that_is_missing_is_told_in_one_line(
     process: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run([process, "--kubeconfig", str(tmp_path / "none.conf"), "--listen", "127.0.0.1:0"]) == 1
+    assert run([process, "--kubeconfig", str(tmp_path / "none.conf"), "--listen", "127.0.0.1:0"]) == 2
     text = capsys.readouterr().err
     assert text.startswith("gangpool: ")
     assert "none.conf" in text
     assert text.count("\n") == 1
+
+
+@pytest.mark.parametrize("process", PROCESSES)
+def test_an_address_that_is_taken_is_told_in_one_line(
+    process: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Connections that were opened before are closed, or the event loop complains of them."""
+    access = tmp_path / "config"
+    access.write_text(ACCESS)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        assert run([process, "--kubeconfig", str(access), "--listen", listen]) == 1
+    gc.collect()
+    said = capsys.readouterr().err
+    assert caplog.messages == []
+    assert said == f"gangpool: cannot listen on {listen}: Address already in use; --listen sets where\n"
 
 
 def test_level_of_the_log_that_is_none(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from gangpool.cli.exits import Exit
 from gangpool.cli.options import config_option
-from gangpool.cli.process import LISTEN, listen_option, log_to_stderr, run_until_told
+from gangpool.cli.process import LISTEN, access_options, listen_option, log_to_stderr, run_until_told
 
 if TYPE_CHECKING:  # imported when the process starts
     from gangpool.live.config_file import ConfigFile
@@ -25,8 +25,7 @@ class Request(Struct, frozen=True):
 
 
 @click.command("jobs-controller")
-@click.option("--kubeconfig", type=click.Path(), metavar="FILE", help="Kubeconfig; default: the pod's own account.")
-@click.option("--context", metavar="NAME", help="Context of the kubeconfig to use.")
+@access_options
 @config_option
 @listen_option
 def command(**options: Any) -> int:
@@ -57,8 +56,8 @@ async def run(request: Request, file: ConfigFile) -> None:
     transport = Transport(load(request.kubeconfig, request.context), user_agent="gangpool-jobs-controller")
     controller = JobsController(Client(transport), file.config)
     server = Server(request.listen, waits_for=controller.waits_for, metrics=lambda: text_of(controller))
-    await server.start()
     try:
+        await server.start()
         async with asyncio.TaskGroup() as group:
             group.create_task(file.follow(controller.reconfigure))
             group.create_task(controller.run())

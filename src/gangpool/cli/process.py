@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import click
 
+from gangpool.cli.exits import Exit, Stopped
+
 LISTEN = ("0.0.0.0", 8080)  # noqa: S104 - probes and Prometheus come from outside the pod
 PORT_MOST = 65535
 
@@ -39,6 +41,17 @@ def read_address(_ctx: click.Context | None, _parameter: click.Parameter | None,
     if not colon or not port.isascii() or not port.isdigit() or int(port) > PORT_MOST:
         raise click.BadParameter(f"{text!r} is no HOST:PORT, such as 127.0.0.1:8080")
     return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def access_options(function: Command) -> Command:
+    """--kubeconfig and --context."""
+    function = click.option("--context", metavar="NAME", help="Context of the kubeconfig to use.")(function)
+    return click.option(
+        "--kubeconfig",
+        type=click.Path(),
+        metavar="FILE",
+        help="Kubeconfig; default: KUBECONFIG, else ~/.kube/config, else the account of the pod.",
+    )(function)
 
 
 def listen_option(function: Command) -> Command:
@@ -87,7 +100,9 @@ async def _finished(task: Awaitable[None]) -> None:
     try:
         with contextlib.suppress(asyncio.CancelledError):
             await task
-    except (AccessError, OSError) as error:
+    except AccessError as error:
+        raise Stopped(str(error), Exit.USAGE) from None
+    except OSError as error:
         raise click.ClickException(str(error)) from None
     except BaseExceptionGroup as group:
         first: BaseException = group

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from gangpool.cli.exits import Exit
 from gangpool.cli.options import config_option
-from gangpool.cli.process import LISTEN, freeze, listen_option, log_to_stderr, run_until_told
+from gangpool.cli.process import LISTEN, access_options, freeze, listen_option, log_to_stderr, run_until_told
 
 if TYPE_CHECKING:  # imported when the process starts
     from gangpool.live.config_file import ConfigFile
@@ -33,8 +33,7 @@ class Request(Struct, frozen=True):
 
 
 @click.command("scheduler")
-@click.option("--kubeconfig", type=click.Path(), metavar="FILE", help="Kubeconfig; default: the pod's own account.")
-@click.option("--context", metavar="NAME", help="Context of the kubeconfig to use.")
+@access_options
 @config_option
 @listen_option
 @click.option("--identity", metavar="ID", default="", help="Name of this replica; default: the host's name.")
@@ -86,8 +85,8 @@ async def run(request: Request, file: ConfigFile) -> None:
         metrics=lambda: text_of(scheduler),
         routes={"/state": lambda: state_of(scheduler.follower, scheduler.waits)},
     )
-    await server.start()
     try:
+        await server.start()
         await scheduler.run(built=freeze)
     finally:
         await server.close()

@@ -6,6 +6,7 @@ they run on the event loop and must be quick.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -50,7 +51,7 @@ class Server:
             await site.start()
         except OSError as error:
             await self.close()
-            raise OSError(f"cannot listen on {self._host}:{self.port}: {error.strerror or error}") from None
+            raise OSError(f"cannot listen on {self._host}:{self.port}: {_why(error)}; --listen sets where") from None
         self.port = self._runner.addresses[0][1]
 
     async def close(self) -> None:
@@ -68,6 +69,12 @@ class Server:
 
     async def _series(self, request: web.Request) -> web.Response:
         return web.Response(body=self._metrics().encode(), headers={"Content-Type": CONTENT_TYPE})
+
+
+def _why(error: OSError) -> str:
+    """The system's words; the event loop repeats the address in its own. A name that is unknown has no such number."""
+    number = error.errno or 0
+    return os.strerror(number) if number > 0 else error.strerror or str(error)
 
 
 def _json(answer: Callable[[], Any]) -> Callable[[web.Request], Any]:
