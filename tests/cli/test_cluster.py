@@ -98,7 +98,8 @@ def test_a_manifest_that_is_not_there_is_told_before_the_cluster_is_asked(
         ),
         (ApiError(401, "Unauthorized", "Unauthorized"), Exit.FORBIDDEN, "http://a does not know who you are (401 "),
         (ApiError(503, "", "overloaded"), Exit.ERROR, "http://a: 503 overloaded"),
-        (ApiError(404, "NotFound", ""), Exit.ERROR, "http://a: 404 NotFound"),
+        (ApiError(404, "NotFound", ""), Exit.ERROR, "http://a answers 404 (NotFound); is it a Kubernetes API server?"),
+        (ApiError(500, "InternalError", ""), Exit.ERROR, "http://a: 500 InternalError"),
     ],
 )
 def test_what_a_server_refuses(error: ApiError, code: Exit, text: str) -> None:

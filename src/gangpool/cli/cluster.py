@@ -59,6 +59,8 @@ def refusal(access: Access, error: ApiError) -> Stopped:
         return Stopped(f"not permitted: {words}; {todo}", Exit.FORBIDDEN)
     if error.status == 401:
         return Stopped(f"{access.server} does not know who you are (401 {words}); log in again", Exit.FORBIDDEN)
+    if error.status == 404:  # every API server has the paths that are asked first
+        return Stopped(f"{access.server} answers 404 ({words}); is it a Kubernetes API server?", Exit.ERROR)
     return Stopped(f"{access.server}: {error.status} {words}", Exit.ERROR)
 
 
