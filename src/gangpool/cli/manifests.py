@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from gangpool.cli.exits import Exit
+
+if TYPE_CHECKING:  # read when the command runs
+    import yaml
 
 PARTS = ("crds", "rbac", "fence")
 
@@ -27,5 +32,16 @@ def command(part: str) -> int:
         "fence": manifests.fence(),
     }
     objects = [obj for name, found in made.items() if part in (name, "all") for obj in found]
-    click.echo(yaml.safe_dump_all(objects, sort_keys=False, explicit_start=True), nl=False)
+    click.echo(yaml.dump_all(objects, Dumper=_written_out(), sort_keys=False, explicit_start=True), nl=False)
     return Exit.OK
+
+
+def _written_out() -> type[yaml.SafeDumper]:
+    """Writes what is used twice twice: anchors are lost on people, and on some tools that read manifests."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: object) -> bool:
+            return True
+
+    return Dumper
