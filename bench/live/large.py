@@ -18,9 +18,11 @@ WITH_CARD = 10
 
 
 class Start(NamedTuple):
-    """Seconds from the start of the process to its first bind; its most resident bytes until all are bound."""
+    """Seconds from the start of the process to its first bind, CPU seconds of it by then; its most resident bytes
+    until all are bound."""
 
     first_s: float
+    first_cpu_s: float
     peak_bytes: float
 
 
@@ -32,4 +34,4 @@ async def start(n_nodes: int, n_running: int, n_waiting: int) -> Start:
         started = time.time()
         process = on.gangpool()
         await on.until_bound(n_waiting, PATIENCE_S)
-        return Start(min(on.clock.bound.values()) - started, peak_bytes(process.pid))
+        return Start(min(on.clock.bound.values()) - started, on.first_cpu_s, peak_bytes(process.pid))

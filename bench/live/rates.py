@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from bench.live import things
-from bench.live.stage import Stage, each, stage
+from bench.live.stage import Stage, cpu_s, each, stage
 from bench.live.things import SPACE
 from gangpool.kube.client import Client, encode
 from gangpool.kube.reflector import Reflector
@@ -29,10 +29,13 @@ Watch = Literal["none", "pods"]
 
 
 class Rate(NamedTuple):
-    """Binds a second from the first to the last; seconds from the start of the process to the first."""
+    """Binds a second from the first to the last; seconds from the start of the process to the first; CPU seconds of the
+    client process until the first, and per bind after it (0: not measured)."""
 
     per_s: float
     first_s: float
+    first_cpu_s: float = 0.0
+    cpu_per_bind_s: float = 0.0
 
 
 class _Nowhere:
@@ -65,13 +68,14 @@ async def open_loop(n_pods: int, watch: Watch) -> Rate:
             await client.send("POST", *item)
 
         gc.collect()
-        started = time.time()
+        started, cpu = time.time(), time.process_time()
         await each(bodies, one)
+        cpu = time.process_time() - cpu
         on.clock.read()
         assert len(on.clock.bound) == n_pods, len(on.clock.bound)
         if following is not None:
             following.cancel()
-        return Rate(on.clock.rate(), min(on.clock.bound.values()) - started)
+        return Rate(on.clock.rate(), min(on.clock.bound.values()) - started, 0.0, cpu / n_pods)
 
 
 async def _bodies(on: Stage) -> list[tuple[str, bytes]]:
@@ -102,9 +106,10 @@ async def gangpool(n_pods: int) -> Rate:
     async with stage(N_NODES) as on:
         await on.gangs(things.gangs(n_pods), things.OURS)
         started = time.time()
-        on.gangpool()
+        process = on.gangpool()
         await on.until_bound(n_pods, PATIENCE_S)
-        return Rate(on.clock.rate(), min(on.clock.bound.values()) - started)
+        binding_s = cpu_s(process.pid) - on.first_cpu_s
+        return Rate(on.clock.rate(), min(on.clock.bound.values()) - started, on.first_cpu_s, binding_s / n_pods)
 
 
 async def kube_scheduler(n_pods: int) -> Rate:

@@ -47,6 +47,8 @@ class Stage:
         self.admin = admin
         self.clock = Clock(plane.site.audit_log)
         self._processes: list[subprocess.Popen[bytes]] = []
+        self.first_cpu_s = 0.0
+        """CPU seconds of gangpool when its first bind was seen."""
 
     def account(self) -> Transport:
         """The connections that gangpool itself would have, with its rights."""
@@ -125,6 +127,8 @@ class Stage:
                 raise Stuck(f"{len(self.clock.bound)} of {n} pods are bound\n{self.tail()}")
             await asyncio.sleep(LOOK_S)
             self.clock.read()
+            if self.clock.bound and self._processes and not self.first_cpu_s:
+                self.first_cpu_s = cpu_s(self._processes[0].pid)
 
     def end(self) -> None:
         """End the processes of `gangpool`."""
