@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from gangpool.core.cycle import Cycle
 from gangpool.core.model import HOSTNAME, Block, Gang, Member, Reason, Role, Shape
 from gangpool.core.pool import Pool
+from gangpool.core.terms import TERMINATING
 from tests.core.build import (
     RACK,
     ZONE,
@@ -92,6 +93,23 @@ def test_a_single_pod_reads_what_it_lacks() -> None:
     assert reason.numbers == {"needed": 65, "best": 64, "unit": "cpu"}
     reason = why_single(pool_of(WORLD), shape(1, room={"example.com/x": 2}))
     assert reason.message.endswith("; example.com/x asked 2, best 0, no node has any")
+
+
+def test_what_terminating_pods_hold_comes_back() -> None:
+    """1. A pod is being deleted and still holds its cards. 2. The reason says how many, on the nodes that could take
+    the member; 3. no more once the pod is gone, or keeps its node after all."""
+    pool = pool_of("a/a1: n1=8\nb/b1: n2=8")
+    going = foreign("going", "n1", shape(6), labels=f"{TERMINATING}=true")
+    pool.set_member(going)
+    pool.set_member(foreign("elsewhere", "n2", shape(3), labels=f"{TERMINATING}=true"))
+    pool.set_member(foreign("stays", "n1", shape(2)))
+    reason = why_single(pool, shape(8, node_selectors=(either(f"{ZONE}=a"),)))
+    assert "nvidia.com/gpu asked 8, best 0, 6 held by terminating pods; nodes left out" in reason.message
+    pool.drop_member("going")
+    assert "terminating" not in why(pool).message
+    pool.set_member(going)
+    pool.set_member(replace(going, labels=()))
+    assert "terminating" not in why(pool).message
 
 
 def test_resources_that_are_free_on_different_nodes() -> None:

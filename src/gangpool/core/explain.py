@@ -20,7 +20,7 @@ from gangpool.core.match import untolerated
 from gangpool.core.model import Reason, Requirement
 from gangpool.core.room import rules
 from gangpool.core.topology import Tree
-from gangpool.core.vec import Bools, Ints
+from gangpool.core.vec import Bools, Ints, Vec
 
 MOST_CAUSES = 6
 MOST_DOMAINS = 4
@@ -238,9 +238,17 @@ def _shortage(
         if amount > largest:
             has = f"the largest node has {amount_text(name, largest)}" if largest > 0 else "no node has any"
             text += f", {has}"
+        if held := _held_by_leaving(planner, vec, usable):
+            text += f", {amount_text(name, held)} held by terminating pods"
         texts.append(text)
         numbers = numbers or unit_numbers(name, amount, best)
     return "".join(texts), numbers
+
+
+def _held_by_leaving(planner: Planner, vec: Vec, usable: Bools) -> int:
+    """How much of a resource pods hold that are being deleted: it comes back without anybody's doing."""
+    leaving = [claim for claim in planner.ledger.leaving.values() if usable[claim.node]]
+    return sum(amount for claim in leaving for of, amount in claim.kind.asks if of is vec)
 
 
 def _inside(planner: Planner, tree: Tree, spot: Spot) -> Bools:

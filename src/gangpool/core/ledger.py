@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from gangpool.core.columns import Columns, Filter
 from gangpool.core.kind import Kind, register
 from gangpool.core.model import CARD, NodeFacts, Pairs, Shape
-from gangpool.core.terms import Match, Tag, Terms
+from gangpool.core.terms import TERMINATING, Match, Tag, Terms
 from gangpool.core.vec import Bools, Ints, Vec
 
 SWEEP_BYTES = 64 << 20
@@ -52,6 +52,8 @@ class Ledger:
         self.free: dict[str, Vec] = {}
         self.total: dict[str, Vec] = {}
         self.claims: dict[str, Claim] = {}
+        self.leaving: dict[str, Claim] = {}
+        """Claims of pods that are being deleted."""
         self.on_node: list[set[str]] = []
         self.free_cards = self.resource(CARD)
         self.all_cards = self.total[CARD]
@@ -329,10 +331,13 @@ class Ledger:
         self.claim(claim.node, claim.kind)
         self.register(claim)
         self.keep(at)
+        if (TERMINATING, "true") in claim.tag.labels:
+            self.leaving[claim.uid] = claim
 
     def release(self, uid: str) -> Claim:
         """A member no longer holds anything: the books are moved back."""
         claim = self.claims.pop(uid)
+        self.leaving.pop(uid, None)
         claim.tag.n_claims -= 1
         if not claim.tag.n_claims:
             self.terms.forget(claim.tag)

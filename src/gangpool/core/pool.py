@@ -330,6 +330,8 @@ class Pool:
                 expected = ledger.total[name].at[i] - used[name].get(i, 0)
                 if vec.at[i] != expected:
                     yield f"books of {name} on slot {i}: {vec.at[i]} free, {expected} by the claims"
+        for uid in ledger.leaving.keys() - ledger.claims.keys():
+            yield f"{uid} is leaving and holds nothing"
         for unit in self.units.values():
             for uid in unit.waiting:
                 if uid in ledger.claims:
