@@ -15,12 +15,13 @@ from aiohttp import web
 from gangpool.kube.client import Client
 from gangpool.kube.kubeconfig import load
 from gangpool.kube.transport import Transport
+from gangpool.live import fence as module
 from gangpool.live.bind import FENCE, PROBE, Binder
 from gangpool.live.fence import POLICIES, Fence
 from gangpool.manifests import fence as manifest
 from tests.cluster.client import Api
 from tests.cluster.plane import ControlPlane
-from tests.kube.standin import StandIn, in_loop, json_of, served, status
+from tests.kube.standin import StandIn, in_loop, json_of, served, silence, status
 from tests.live.replicas import ACCOUNT, SPACE, installed
 
 POLICY = f"{POLICIES}/{FENCE}"
@@ -163,6 +164,23 @@ async def test_new_leader_does_not_wait_for_a_fence_that_is_not_there() -> None:
     async with scripted() as (_, fence):
         await fence.settled("b/2", "a/1")
         assert fence.is_present is False
+
+
+def test_server_that_is_silent_does_not_hold_up_the_leader(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It will lose its Lease, and must be there when the next one can be had."""
+    monkeypatch.setattr(module, "SETTLE_S", 0.1)
+
+    @in_loop
+    async def story() -> None:
+        async with scripted() as (server, fence):
+            server.api.on("POST", BIND, silence(server.api))
+            await fence.settled("b/2", "a/1")
+            assert fence.is_present is None
+            assert warnings(caplog) == ["fence-not-settled"]
+
+    story()
 
 
 # ---- a real server

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -92,18 +91,22 @@ class Fence:
     async def settled(self, identity: str, before: str) -> None:
         """Wait until the server lets us through and refuses the leader before us. Without a fence the Lease alone has
         to do."""
-        end, n_open = time.monotonic() + SETTLE_S, 0
-        while time.monotonic() < end:
-            ours, theirs = await self._binder.probe(identity), await self._binder.probe(before or NOBODY)
+        try:
+            async with asyncio.timeout(SETTLE_S):
+                self._found(await self._knows(identity, before or NOBODY))
+        except TimeoutError:
+            log.warning("fence-not-settled policy=%s identity=%s before=%s", FENCE, identity, before)
+
+    async def _knows(self, identity: str, before: str) -> bool:
+        """True as soon as it tells them apart, False when it lets both through."""
+        n_open = 0
+        while n_open < SURE_TRIES:
+            ours, theirs = await self._binder.probe(identity), await self._binder.probe(before)
             if (ours, theirs) == (404, 422):
-                self._found(True)
-                return
+                return True
             n_open = n_open + 1 if ours == theirs == 404 else 0
-            if n_open >= SURE_TRIES:
-                self._found(False)
-                return
             await asyncio.sleep(PAUSE_S)
-        log.warning("fence-not-settled policy=%s identity=%s before=%s", FENCE, identity, before)
+        return False
 
 
 def says(found: Any, wanted: Any) -> bool:
