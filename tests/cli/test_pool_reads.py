@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from gangpool.cli.main import run
 
@@ -69,6 +70,21 @@ def test_no_node_is_told_on_stderr(dump: str, capsys: pytest.CaptureFixture[str]
     assert run(["nodes", "--pool", dump, "-l", "zone=x"]) == 0
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", "No nodes found.\n")
+
+
+def test_a_tree_of_nothing_is_told_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "pool.json"
+    path.write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
+    assert run(["tree", "--pool", str(path)]) == 0
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "No nodes found.\n")
+
+
+@pytest.mark.parametrize("command", ["nodes", "tree"])
+def test_yaml_says_the_same_as_json(command: str, dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, command, "--pool", dump)
+    assert run([command, "--pool", dump, "-o", "yaml"]) == 0
+    assert yaml.safe_load(capsys.readouterr().out) == found
 
 
 def test_nodes_without_headings(dump: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,7 @@ class Request(Struct, frozen=True):
 @click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only nodes with these labels (a=b,c!=d,e).")
 @click.option("--no-headers", is_flag=True, help="Leave out the headings of the columns.")
 @click.option("--sort-by", type=click.Choice(SORT_KEYS), help="Sort by this field; default: the order of the pool.")
-@output_option("table", "wide", "json")
+@output_option("table", "wide", "json", "yaml")
 def command(**options: Any) -> int:
     """List nodes with cards, ports, pods and domains.
 
@@ -49,6 +49,11 @@ def command(**options: Any) -> int:
         from gangpool.cli.output import emit_json
 
         emit_json(answer)
+        return Exit.OK
+    if request.output == "yaml":
+        from gangpool.cli.output import emit_yaml
+
+        emit_yaml(answer)
         return Exit.OK
     if not answer.nodes:
         click.echo("No nodes found.", err=True)

@@ -40,7 +40,7 @@ class Request(Struct, frozen=True):
     help="JSON or YAML: a map from the name of a style to its label keys, widest first. Without it: the configured "
     "levels, else those of HyperNode or Topology objects, else the preset that most nodes carry.",
 )
-@output_option("table", "json")
+@output_option("table", "json", "yaml")
 def command(**options: Any) -> int:
     """Show which nodes share a spine, a leaf, a rack.
 
@@ -54,6 +54,14 @@ def command(**options: Any) -> int:
         from gangpool.cli.output import emit_json
 
         emit_json(answer)
+        return Exit.OK
+    if request.output == "yaml":
+        from gangpool.cli.output import emit_yaml
+
+        emit_yaml(answer)
+        return Exit.OK
+    if not answer.nodes:
+        click.echo("No nodes found.", err=True)
         return Exit.OK
     for line in lines(answer):
         click.echo(line)
