@@ -28,7 +28,7 @@ class Kubelet:
         self._history = history
         self._rng = rng
         self.gangs: dict[str, Gang] = {}
-        self.run_s = (0.5, 3.0)
+        self.run_s = (0.2, 1.5)
         """How long gangs run, from and to."""
         self._ends_at: dict[str, float] = {}
         self.ended: set[str] = set()

@@ -44,8 +44,8 @@ from tests.faults.load import GROUP_CRD, SPACE, Work, node
 SYSTEM = "gangpool-system"
 N_NODES = 8
 PATIENCE_S = 60.0
-LEASE_S = 5
-"""A third of the default, so that takeovers are over sooner; everything else about the Lease follows from it."""
+LEASE_S = 4
+"""Less than the default, so that takeovers are over sooner; everything else about the Lease follows from it."""
 OPEN_MOST = 12
 """More would only queue for the pool's room."""
 _POLL_S = 0.02

@@ -75,14 +75,14 @@ FAULTS: dict[str, tuple[Fault, tuple[str, ...]]] = {
 }
 
 
-async def moment(folder: Path, seed: int) -> list[str]:
+async def moment(folder: Path, seed: int, skipped: str = "") -> list[str]:
     """All binds of a gang are held, the fault happens, the binds go on; each fault with each dialect in turn."""
     async with Stage(folder, seed) as stage, Injector(stage.plane) as injector:
         stage.start("jobs-controller", "jobs")
         stage.start("scheduler", "a0", injector.url)
         await stage.leader()
         for name, (fault, dialects) in FAULTS.items():
-            for dialect in dialects:
+            for dialect in [dialect for dialect in dialects if dialect != skipped]:
                 gate = injector.before = Gate()
                 await stage.create([work_of(stage, dialect, f"{name}-{dialect}")])
                 await stage.until(gate.holds(4), f"{name} {dialect}: four binds under way")
@@ -136,5 +136,14 @@ def test_a_seat_is_taken_between_plan_and_bind(tmp_path: Path, seed: int) -> Non
 @pytest.mark.cluster
 @pytest.mark.timeout(300)
 def test_between_plan_and_bind(tmp_path: Path, seed: int) -> None:
-    """Each gang is whole in the end; nothing is bound twice or over a node's room."""
+    """Each gang is whole in the end; nothing is bound twice or over a node's room. Not with Indexed Jobs, whose
+    controller takes 10 s for each lost pod."""
+    assert asyncio.run(moment(tmp_path, seed, skipped="indexed")) == []
+
+
+@pytest.mark.cluster
+@pytest.mark.long
+@pytest.mark.timeout(300)
+def test_between_plan_and_bind_with_all_dialects(tmp_path: Path, seed: int) -> None:
+    """The same with Indexed Jobs too."""
     assert asyncio.run(moment(tmp_path, seed)) == []

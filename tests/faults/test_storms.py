@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,24 +15,20 @@ from tests.faults.judge import gang_of, node_of
 from tests.faults.load import draw, node
 from tests.faults.stage import Stage
 
-STORM_S = 4.0
+STORM_S = 3.0
 LATE_S = 6.0
 """Longer than the scheduler waits for one answer."""
 
 
-async def restarts(folder: Path, seed: int, count: int) -> list[str]:
-    """kill -9 of the API server in the middle of a load, and a new one on the same etcd."""
-    async with Stage(folder, seed) as stage:
-        stage.start("jobs-controller", "jobs")
-        stage.start("scheduler", "a")
-        await stage.leader()
-        for i in range(count):
-            creating = asyncio.create_task(stage.create(draw(stage.rng, f"r{i}", 10)))
-            await stage.strike(lambda: stage.plane.apiserver.send(signal.SIGKILL))
-            stage.plane.apiserver.restart()
-            await stage.plane.until_ready()
-            await creating
-        return await stage.judged()
+async def restarts(stage: Stage, count: int) -> None:
+    """kill -9 of the API server between two binds, and a new one on the same etcd."""
+    for i in range(count):
+        creating = asyncio.create_task(stage.create(draw(stage.rng, f"r{i}", 10)))
+        await stage.strike(lambda: stage.plane.apiserver.send(signal.SIGKILL))
+        stage.plane.apiserver.restart()
+        await stage.plane.until_ready()
+        await creating
+    await stage.until_done()
 
 
 class Troubles:
@@ -60,26 +57,20 @@ class Troubles:
         return None
 
 
-async def storms(folder: Path, seed: int, count: int) -> list[str]:
+async def storms(stage: Stage, injector: Injector, count: int) -> None:
     """Scheduler and jobs controller meet each kind of trouble for some seconds, in the middle of a load."""
-    async with Stage(folder, seed) as stage, Injector(stage.plane) as injector:
-        troubles = Troubles(stage.rng)
-        injector.before, injector.after = troubles.before, troubles.after
-        stage.start("jobs-controller", "jobs", injector.url)
-        stage.start("scheduler", "a", injector.url)
-        await stage.leader()
-        for i in range(count):
-            for kind in ("throttled", "failing", "lost"):
-                n_before = stage.n_binds()
-                creating = asyncio.create_task(stage.create(draw(stage.rng, f"{kind}{i}", 10)))
-                await stage.until_binds(n_before + stage.rng.randint(1, 10))
-                troubles.kind = kind
-                n_injected = injector.n_injected
-                await creating
-                await asyncio.sleep(STORM_S)
-                assert injector.n_injected > n_injected
-                troubles.kind = ""
-        return await stage.judged()
+    troubles = Troubles(stage.rng)
+    injector.before, injector.after = troubles.before, troubles.after
+    for i in range(count):
+        for kind in ("throttled", "failing", "lost"):
+            creating = asyncio.create_task(stage.create(draw(stage.rng, f"{kind}{i}", 10)))
+            await stage.strike(partial(setattr, troubles, "kind", kind))
+            n_injected = injector.n_injected
+            await creating
+            await asyncio.sleep(STORM_S)
+            assert injector.n_injected > n_injected
+            troubles.kind = ""
+    await stage.until_done()
 
 
 async def thief(stage: Stage, rng: random.Random) -> None:
@@ -100,45 +91,37 @@ async def thief(stage: Stage, rng: random.Random) -> None:
         await asyncio.sleep(0.005)
 
 
-async def thefts(folder: Path, seed: int, count: int) -> list[str]:
+async def thefts(stage: Stage, count: int) -> None:
     """Members are bound by another while we plan and bind them."""
-    async with Stage(folder, seed) as stage:
-        theirs = {**node("theirs", "elsewhere", 512), "spec": {"unschedulable": True}}
-        has = {"cpu": "9999", "memory": "99Ti", "pods": "9999", "nvidia.com/gpu": "9999"}
-        await stage.api.create(theirs)
-        await stage.api.patch(theirs, {"status": {"allocatable": has, "capacity": has}}, "/status")
-        stage.start("jobs-controller", "jobs")
-        stage.start("scheduler", "a")
+    theirs = {**node("theirs", "elsewhere", 512), "spec": {"unschedulable": True}}
+    has = {"cpu": "9999", "memory": "99Ti", "pods": "9999", "nvidia.com/gpu": "9999"}
+    await stage.api.create(theirs)
+    await stage.api.patch(theirs, {"status": {"allocatable": has, "capacity": has}}, "/status")
+    stealing = asyncio.create_task(thief(stage, stage.rng))
+    for i in range(count):
+        await stage.create(draw(stage.rng, f"x{i}", 10))
+    await stage.until_done()
+    stealing.cancel()
+    assert any(gang_of(pod) and node_of(pod) == "theirs" for pod in stage.history.pods.values())
+
+
+async def trouble(folder: Path, seed: int, n_restarts: int, n_storms: int, n_thefts: int) -> list[str]:
+    """All of it in one cluster, one after the other."""
+    async with Stage(folder, seed) as stage, Injector(stage.plane) as injector:
+        stage.start("jobs-controller", "jobs", injector.url)
+        stage.start("scheduler", "a", injector.url)
         await stage.leader()
-        stealing = asyncio.create_task(thief(stage, stage.rng))
-        for i in range(count):
-            await stage.create(draw(stage.rng, f"x{i}", 10))
-        await stage.until_done()
-        stealing.cancel()
-        pods = list(stage.history.pods.values())
-        assert any(gang_of(pod) and node_of(pod) == "theirs" for pod in pods)
+        await restarts(stage, n_restarts)
+        await storms(stage, injector, n_storms)
+        await thefts(stage, n_thefts)
         return await stage.judged()
 
 
 @pytest.mark.cluster
 @pytest.mark.timeout(200)
-def test_the_api_server_is_restarted(tmp_path: Path, seed: int) -> None:
-    """Once."""
-    assert asyncio.run(restarts(tmp_path, seed, 1)) == []
-
-
-@pytest.mark.cluster
-@pytest.mark.timeout(200)
-def test_the_api_server_throttles_fails_and_loses_answers(tmp_path: Path, seed: int) -> None:
-    """One storm of each kind."""
-    assert asyncio.run(storms(tmp_path, seed, 1)) == []
-
-
-@pytest.mark.cluster
-@pytest.mark.timeout(200)
-def test_another_binds_our_pods(tmp_path: Path, seed: int) -> None:
-    """Thirty gangs."""
-    assert asyncio.run(thefts(tmp_path, seed, 3)) == []
+def test_troubles(tmp_path: Path, seed: int) -> None:
+    """One restart, one storm of each kind, twenty gangs with a thief."""
+    assert asyncio.run(trouble(tmp_path, seed, 1, 1, 2)) == []
 
 
 @pytest.mark.cluster
@@ -146,6 +129,4 @@ def test_another_binds_our_pods(tmp_path: Path, seed: int) -> None:
 @pytest.mark.timeout(2_400)
 def test_troubles_many_times(tmp_path: Path, seed: int) -> None:
     """Ten restarts, thirty storms, two hundred gangs with a thief."""
-    assert asyncio.run(restarts(tmp_path / "restarts", seed, 10)) == []
-    assert asyncio.run(storms(tmp_path / "storms", seed, 10)) == []
-    assert asyncio.run(thefts(tmp_path / "thefts", seed, 20)) == []
+    assert asyncio.run(trouble(tmp_path, seed, 10, 10, 20)) == []
