@@ -45,9 +45,9 @@ class Cluster:
             self.follower.drop_pod(self.pod(i, "Succeeded"))
         self.follower.world.settle()
 
-    def plan(self) -> list[dict[str, Any]]:
+    def plan(self, after_s: float = 3.0) -> list[dict[str, Any]]:
         """What is written about the group after a plan."""
-        self.now += 3.0
+        self.now += after_s
         self.notices.waits(self.now, [], {})
         found = []
         while given := self.notices.next(self.now):
@@ -76,6 +76,21 @@ async def test_volcano_group_from_start_to_end() -> None:
         cluster.turn("Failed", 1)
         assert cluster.plan() == [{"running": 0, "failed": 1, "phase": "Completed"}]
         assert cluster.plan() == []
+
+
+@in_loop
+async def test_numbers_move_at_most_every_two_seconds() -> None:
+    """Members of a large gang begin one after the other."""
+    async with served() as (_, client):
+        cluster = Cluster(client, VOLCANO, 2)
+        cluster.turn("Pending", 0, 1, 2)
+        cluster.turn("Running", 0)
+        assert cluster.plan() == [{"running": 1, "phase": "Running"}]
+        cluster.turn("Running", 1)
+        assert cluster.plan(1.0) == []
+        cluster.turn("Running", 2)
+        assert cluster.plan(0.5) == []
+        assert cluster.plan(0.5) == [{"running": 3}]
 
 
 @in_loop
