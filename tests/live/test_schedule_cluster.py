@@ -169,3 +169,50 @@ def test_the_fence_lets_only_the_holder_of_the_lease_bind(control_plane: Control
             await transport.close()
 
     assert asyncio.run(probe()) == [404, 422, 422]
+
+
+@pytest.mark.cluster(controllers=False)
+def test_the_fence_stands_open_while_there_is_no_lease(control_plane: ControlPlane) -> None:
+    """1. The fence is installed and there is a Lease: gangpool's own account is refused without it, another scheduler
+    binds. 2. The Lease is deleted: the other scheduler still binds."""
+    lease = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "gangpool-scheduler", "namespace": SPACE},
+        "spec": {"holderIdentity": "one/0"},
+    }
+
+    async def until_probed(binder: Binder, status: int) -> None:
+        end = time.monotonic() + PATIENCE_S
+        while await binder.probe("nobody") != status:  # the server takes a moment to see policy and Lease
+            assert time.monotonic() < end, f"the probe does not come to {status}"
+            await asyncio.sleep(0.1)
+
+    async def bind(api: Api, name: str) -> int:
+        meta, container = {"name": name, "namespace": "ml"}, {"name": "main", "image": "x"}
+        await api.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container]}})
+        target = {"apiVersion": "v1", "kind": "Node", "name": "n1"}
+        body = {"apiVersion": "v1", "kind": "Binding", "metadata": meta, "target": target}
+        return (await api.request("POST", f"/api/v1/namespaces/ml/pods/{name}/binding", body)).status
+
+    async def prepare() -> None:
+        async with control_plane.api() as api:
+            await installed(api)
+            await api.create(lease)
+
+    async def answers() -> list[int]:
+        async with control_plane.api() as api:
+            transport = Transport(load(str(config)))
+            try:
+                binder = Binder(Client(transport))
+                await until_probed(binder, 422)
+                first = await bind(api, "a")
+                await api.delete(lease)
+                await until_probed(binder, 404)
+                return [first, await bind(api, "b")]
+            finally:
+                await transport.close()
+
+    asyncio.run(prepare())
+    config = control_plane.kubeconfig(f"system:serviceaccount:{SPACE}:gangpool-scheduler")
+    assert asyncio.run(answers()) == [201, 201]

@@ -41,8 +41,8 @@ def test_a_job_keeps_min_member_and_what_we_do_not_know() -> None:
     assert version["subresources"] == {"status": {}}
 
 
-def test_the_fence_denies_where_the_lease_is_missing() -> None:
+def test_the_fence_stands_open_where_the_lease_is_missing() -> None:
     policy, binding = fence()
     assert policy["spec"]["failurePolicy"] == "Fail"
-    assert binding["spec"]["paramRef"]["parameterNotFoundAction"] == "Deny"
+    assert binding["spec"]["paramRef"]["parameterNotFoundAction"] == "Allow"
     assert {"pods/binding", "pods/eviction"} == set(policy["spec"]["matchConstraints"]["resourceRules"][0]["resources"])

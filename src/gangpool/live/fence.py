@@ -53,10 +53,10 @@ class Fence:
             found = await self._installed()
             if found is not None and found != before:
                 self.is_outdated = any(version and not is_ours for version, is_ours in found)
-                await self._look()
+                await self._look(found)
                 before = found if self.is_present is not None else None
             elif self.is_present is None:
-                await self._look()
+                await self._look(found)
             await asyncio.sleep(self._look_s if before is not None else min(self._look_s, AGAIN_S))
 
     async def _installed(self) -> list[tuple[str, bool]] | None:
@@ -76,9 +76,11 @@ class Fence:
                 found.append((str(theirs["metadata"]["resourceVersion"]), says(theirs["spec"], ours["spec"])))
         return found
 
-    async def _look(self) -> None:
+    async def _look(self, found: list[tuple[str, bool]] | None) -> None:
+        """A fence that is installed and lets through says nothing: it stands open until there is a Lease."""
         status = await self._binder.probe(NOBODY)
-        if status in (404, 422):
+        is_installed = found is not None and all(version for version, _ in found)
+        if status == 422 or (status == 404 and not is_installed):
             self._found(status == 422)
 
     def _found(self, is_present: bool) -> None:

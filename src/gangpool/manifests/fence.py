@@ -1,7 +1,9 @@
 """The fence: an admission policy that lets only the present leader bind and evict.
 
 It compares the identity in each Binding and Eviction of our scheduler with the holder of the Lease, so that a frozen
-or partitioned old leader is refused by the server itself (422). Without the Lease nobody binds.
+or partitioned old leader is refused by the server itself (422). Without the Lease nobody leads, and the fence stands
+open: the server looks for the Lease before it asks whose Binding it is, and a fence that is shut then (`Deny`) keeps
+every scheduler of the cluster from binding.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def fence() -> list[dict[str, Any]]:
         "spec": {
             "policyName": NAME,
             "validationActions": ["Deny"],
-            "paramRef": {"name": LEASE, "namespace": NAMESPACE, "parameterNotFoundAction": "Deny"},
+            "paramRef": {"name": LEASE, "namespace": NAMESPACE, "parameterNotFoundAction": "Allow"},
         },
     }
     return [policy, binding]
