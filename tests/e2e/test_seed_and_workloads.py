@@ -232,3 +232,14 @@ def test_every_example_has_an_answer_on_a_shape(path: Path, desk: Desk) -> None:
     answer = outcome.answer()
     assert answer["placed"] or answer["pending"]
     assert all(entry["reason"]["next_step"] for entry in answer["pending"])
+
+
+# ---- examples/live
+
+
+def test_of_the_live_examples_one_job_runs_and_one_waits(desk: Desk) -> None:
+    answer = desk.ask(loaded(EXAMPLES / "live/nodes.yaml"), EXAMPLES / "live/jobs.yaml")
+    assert pods(answer) == [f"train-worker-{i}" for i in range(3)]
+    assert [(entry["gang"], entry["reason"]["code"]) for entry in answer["pending"]] == [
+        ("default/waits", "cannot-fit")
+    ]
