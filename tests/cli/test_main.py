@@ -80,6 +80,7 @@ def test_completion_scripts_call_us_back(shell: str, capsys: pytest.CaptureFixtu
         (["place", "-f", "x", "-o", "xml"], "gangpool place: Invalid value for '-o'"),
         (["place", "-f", "-", "--pool", "-"], "gangpool place: stdin can be"),
         (["place", "-f", "x", "--pool", "h100:0"], "gangpool place: Invalid value for --pool: 'h100:0' needs"),
+        (["nodes", "--pool", "h100"], "gangpool nodes: Invalid value for --pool: 'h100' needs a number of nodes"),
         (["place", "-f", "x", "--now", "noon"], "gangpool place: Invalid value for '--now': 'noon' is no time"),
         (["place", "-f", "x", "--now", "2026-08-01T12:00:00"], "gangpool place: Invalid value for '--now'"),
         (["nodes", "--pool", "h100:1", "-l", "a in"], "gangpool nodes: Invalid value for -l: 'a in' is no part"),

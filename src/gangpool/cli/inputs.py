@@ -25,7 +25,7 @@ from gangpool.intake.failure import IntakeError
 from gangpool.intake.load import PoolItem
 from gangpool.intake.store import CLUSTER_WIDE, kind_of
 from gangpool.objects.pod import Pod
-from gangpool.sim.shape import ShapeError, is_shape, nodes, read_shape
+from gangpool.sim.shape import BOARDS, ShapeError, is_shape, nodes, read_shape
 
 
 def pool_items(source: Source, *, with_pods: bool = True) -> Iterator[PoolItem]:
@@ -44,6 +44,8 @@ def _of_cluster(source: Source, with_pods: bool) -> Iterator[PoolItem]:
 
 
 def _of_files(pool: str) -> Iterator[PoolItem]:
+    if pool in BOARDS and not os.path.exists(pool):
+        raise click.BadParameter(f"{pool!r} needs a number of nodes, such as {pool}:1280", param_hint="--pool")
     if pool == "-" or os.path.exists(pool) or not is_shape(pool):
         return _dumped(read_pool(pool))
     try:
