@@ -10,7 +10,15 @@ from msgspec import Struct
 
 from gangpool.cli.exits import Exit
 from gangpool.cli.options import config_option
-from gangpool.cli.process import LISTEN, access_options, freeze, listen_option, log_to_stderr, run_until_told
+from gangpool.cli.process import (
+    LISTEN,
+    access_options,
+    collect_rarely,
+    freeze,
+    listen_option,
+    log_to_stderr,
+    run_until_told,
+)
 
 if TYPE_CHECKING:  # imported when the process starts
     from gangpool.live.config_file import ConfigFile
@@ -52,6 +60,7 @@ def command(**options: Any) -> int:
     Replicas elect a leader by the Lease gangpool-scheduler. Serves /healthz, /readyz, /metrics and /state. The
     configuration file is followed; SIGHUP reads it at once.
     """
+    collect_rarely()
     from gangpool.live.config_file import ConfigFile
 
     log_to_stderr()
