@@ -9,6 +9,7 @@ Sources: the label references of the clouds and of topograph 0.1, 0.3 and 1.0, K
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 _TIER = re.compile(r"fabric\.topograph\.run/tier-(0|[1-9]\d{0,3})")
@@ -97,7 +98,7 @@ def preset_levels(label_keys: Iterable[str]) -> tuple[str, tuple[str, ...]] | No
 def pool_levels(labels_of_nodes: Iterable[Mapping[str, str]]) -> tuple[str, tuple[str, ...]] | None:
     """The style that most nodes carry, so that one odd node does not decide, and its levels on those nodes; of
     equally many the first one seen. O(nodes + different sets of keys x presets)."""
-    votes: dict[str, int] = {}
+    votes: Counter[str] = Counter()
     keys_of: dict[str, set[str]] = {}
     style_of: dict[frozenset[str], str] = {}
     for labels in labels_of_nodes:
@@ -106,7 +107,7 @@ def pool_levels(labels_of_nodes: Iterable[Mapping[str, str]]) -> tuple[str, tupl
             found = preset_levels(keys)
             style_of[keys] = found[0] if found else ""
             keys_of.setdefault(style_of[keys], set()).update(keys)
-        votes[style_of[keys]] = votes.get(style_of[keys], 0) + 1
+        votes[style_of[keys]] += 1
     votes.pop("", None)
     return preset_levels(keys_of[max(votes, key=lambda style: votes[style])]) if votes else None
 
