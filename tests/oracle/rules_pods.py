@@ -34,8 +34,9 @@ def attraction(state: State) -> Iterator[str]:
     """Every new pod can be explained: placed one by one in SOME order, each found its affinity satisfied.
 
     A pod's term is satisfied by a pod already there, or, where no pod in any domain of its key matches the term yet, by
-    itself if it matches (one on a node without the key is in no domain: kube-scheduler counts it nowhere). So for each term that only newcomers match, one of them came first; given these first ones, placing
-    whatever can be placed until nothing more can is exact, because a placement never takes from another then."""
+    itself if it matches (one on a node without the key is in no domain: kube-scheduler counts it nowhere). So for each
+    term that only newcomers match, one of them came first; given these first ones, placing whatever can be placed until
+    nothing more can is exact, because a placement never takes from another then."""
     if not any(state.view.affinity(pod) for pod in state.new):
         return
     crowds = _crowds_with_a_first(state)
