@@ -152,6 +152,19 @@ async def test_silence_of_another_request_takes_the_watch_up_again_where_it_was(
 
 
 @in_loop
+async def test_a_process_that_says_nothing_gives_a_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has no answer in time is noticed as silence."""
+    monkeypatch.setattr(module, "SIGN_S", 0.001)
+    monkeypatch.setattr(module, "SIGN_LIMIT_S", 0.01)
+    async with served() as (api, client):
+        api.on("GET", "/version", json_of({}), silence(api))
+        task = asyncio.create_task(module.give_sign(client))
+        await api.until("GET", "/version", 3)
+        assert client.transport.silence.n > 0
+        task.cancel()
+
+
+@in_loop
 async def test_a_list_that_is_on_its_way_is_not_taken_up_again() -> None:
     """Of a slow server a long list would never come to its end."""
     async with followed(page("a", "7")) as (api, known, reflector, begin):

@@ -17,7 +17,7 @@ from gangpool.intake.config import Config
 from gangpool.jobs.quota import shortage
 from gangpool.jobs.state import JOB_NAME, Actions, decide, group_of
 from gangpool.kube.client import ApiError, Client
-from gangpool.kube.reflector import Reflector, renew_on_silence
+from gangpool.kube.reflector import Reflector, give_sign, renew_on_silence
 from gangpool.kube.transport import Unreachable
 from gangpool.objects.pod import Pod
 from gangpool.workloads.base import WorkloadError
@@ -94,6 +94,7 @@ class JobsController:
             for reflector in self.reflectors:
                 group.create_task(reflector.run())
             group.create_task(renew_on_silence(self._client, self.reflectors))
+            group.create_task(give_sign(self._client))
             await asyncio.gather(*(reflector.synced.wait() for reflector in self.reflectors))
             gate = asyncio.Semaphore(AT_ONCE)
             while True:

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from gangpool.kube.client import ApiError, Client, backoff_s, error_of
-from gangpool.kube.transport import Answer, Unreachable, words
+from gangpool.kube.transport import Answer, Request, Unreachable, words
 
 log = logging.getLogger("gangpool.kube")
 
@@ -36,6 +36,8 @@ SHORT_S = 1.0
 LINE_MAX = 8 << 20
 HEARD_S = 2.0
 LOOK_S, RENEW_S = 0.5, 10.0
+SIGN_S, SIGN_LIMIT_S = 10.0, 5.0
+"""Sooner than an idle connection is closed by us (15 s): it shares the fate of the watches."""
 
 T = TypeVar("T")
 
@@ -270,14 +272,24 @@ async def renew_on_silence(client: Client, reflectors: Collection[Reflector[Any]
     would notice a dead connection after `QUIET_S` only. Not more often than every `RENEW_S`: it may be the server that
     is slow."""
     silence = client.transport.silence
+    seen = silence.n
     while True:
-        seen = silence.n
         while silence.n == seen:
             await asyncio.sleep(LOOK_S)
+        seen = silence.n
         log.warning("watches-renewed n=%d text=a request had no answer in time", len(reflectors))
         for reflector in reflectors:
             reflector.renew()
         await asyncio.sleep(RENEW_S)
+
+
+async def give_sign(client: Client) -> None:
+    """Forever: a small read now and then, in processes that otherwise say nothing for hours, so that silence is
+    noticed at all. Who holds or waits for a Lease needs none."""
+    while True:
+        await asyncio.sleep(SIGN_S)
+        with contextlib.suppress(ApiError, Unreachable):
+            await client.once(Request("GET", "/version", limit_s=SIGN_LIMIT_S))
 
 
 async def lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
