@@ -24,6 +24,7 @@ QUIET_S, FAULTS_S = 10.0, 30.0
 """So long a gang may be bound by half: while all is well, and under faults of the cluster or of our processes."""
 FENCE_LATE_S = 1.0
 """The server's policies see a new holder this late at most; a bind of the old one may pass until then."""
+OUTAGE_S = 1.0
 _UNITS = {"": Decimal(1), "m": Decimal("0.001"), **{f"{c}i": Decimal(2 ** (10 * i)) for i, c in enumerate("KMGT", 1)}}
 
 Pod = dict[str, Any]
@@ -48,17 +49,28 @@ class Violation:
     text: str
 
 
-def judge(
-    changes: Sequence[Change], requests: Sequence[Request], gangs: Iterable[Gang], partial_most_s: float
-) -> list[Violation]:
-    """All rules, on a record whose end is at rest. `partial_most_s`: so long a gang may be bound by half."""
+@dataclass(frozen=True)
+class Case:
+    """What there is to judge: a record whose end is at rest, the audit log, what the load says. `partial_most_s`: so
+    long may a gang be bound by half. `outages_s`: when the API server was killed."""
+
+    changes: Sequence[Change]
+    requests: Sequence[Request]
+    gangs: Sequence[Gang]
+    partial_most_s: float
+    outages_s: Sequence[float] = ()
+
+
+def judge(case: Case) -> list[Violation]:
+    """All rules."""
+    changes, requests, gangs = case.changes, case.requests, case.gangs
     by_name = {gang.name: gang for gang in gangs}
     return [
         *over_commits(changes),
         *stale_binds(changes),
         *stale_evictions(changes, requests),
-        *unrecorded_binds(changes, requests),
-        *partial_gangs(changes, by_name, partial_most_s),
+        *unrecorded_binds(changes, requests, case.outages_s),
+        *partial_gangs(changes, by_name, case.partial_most_s),
         *left_waiting(changes, by_name),
     ]
 
@@ -225,9 +237,12 @@ def stale_evictions(changes: Sequence[Change], requests: Iterable[Request]) -> l
     return found
 
 
-def unrecorded_binds(changes: Sequence[Change], requests: Iterable[Request]) -> list[Violation]:
+def unrecorded_binds(
+    changes: Sequence[Change], requests: Iterable[Request], outages_s: Sequence[float] = ()
+) -> list[Violation]:
     """The two sources agree: each pod that got a node has an accepted Binding in the audit log. A Binding whose
-    answer was lost on the way is there too, so a hole means that one of the sources cannot be trusted."""
+    answer was lost on the way is there too, so a hole means that one of the sources cannot be trusted. Only a server
+    that is killed may have written to etcd and not to its log."""
     accepted = defaultdict[tuple[str, str], int](int)
     for request in requests:
         if request.resource == "pods/binding" and request.verb == "create" and not request.is_dry_run:
@@ -235,7 +250,9 @@ def unrecorded_binds(changes: Sequence[Change], requests: Iterable[Request]) -> 
     return [
         Violation("unrecorded-bind", change.revision, f"{change.key} on {node_of(change.object)}")
         for change in binds(changes)
-        if not accepted[change.key, node_of(change.object)] and gang_of(change.object)
+        if not accepted[change.key, node_of(change.object)]
+        and gang_of(change.object)
+        and not any(abs(change.at_s - outage_s) < OUTAGE_S for outage_s in outages_s)
     ]
 
 

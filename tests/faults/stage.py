@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -28,6 +29,7 @@ from tests.faults import history as record
 from tests.faults.history import Change, History
 from tests.faults.judge import (
     FAULTS_S,
+    Case,
     Violation,
     binds,
     gang_of,
@@ -61,6 +63,7 @@ class Stage:
         self.plane = ControlPlane(Settings(controllers=True, apiserver_flags=(*record.FLAGS, *flags)), folder)
         self.replicas: dict[str, Child] = {}
         self.works: list[Work] = []
+        self.outages_s: list[float] = []
         self.history: History
         self.api: Api
         self.kubelet: Kubelet
@@ -209,7 +212,14 @@ class Stage:
         gangs = [work.gang for work in self.works]
         halves = partial_gangs(self.history.changes(), {gang.name: gang for gang in gangs}, 0.0)
         print(f"{self.n_binds()} binds by {self.n_leaders()} leaders; {len(halves)} bound by half: {longest(halves)}")
-        return [str(v) for v in judge(self.history.changes(), self.plane.audit().requests(), gangs, partial_most_s)]
+        requests = self.plane.audit().requests()
+        case = Case(self.history.changes(), requests, gangs, partial_most_s, self.outages_s)
+        return [str(violation) for violation in judge(case)]
+
+    def kill_server(self) -> None:
+        """kill -9 of the API server."""
+        self.plane.apiserver.send(signal.SIGKILL)
+        self.outages_s.append(time.time())
 
     def story(self) -> str:
         """For the message of a failure: what waits, who led, the ends of the logs."""

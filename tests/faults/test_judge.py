@@ -139,6 +139,8 @@ def test_a_node_without_a_binding_in_the_log() -> None:
     story = Story().pod(0, "p").pod(1, "p", "n")
     assert judge.unrecorded_binds(story.changes, story.requests) == []
     assert texts(judge.unrecorded_binds(story.changes, [])) == ["unrecorded-bind@2"]
+    assert texts(judge.unrecorded_binds(story.changes, [], [5.0])) == ["unrecorded-bind@2"]
+    assert judge.unrecorded_binds(story.changes, [], [1.5]) == []
 
 
 # ---- whole gangs

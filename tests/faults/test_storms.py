@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import signal
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +23,7 @@ async def restarts(stage: Stage, count: int) -> None:
     """kill -9 of the API server between two binds, and a new one on the same etcd."""
     for i in range(count):
         creating = asyncio.create_task(stage.create(draw(stage.rng, f"r{i}", 10)))
-        await stage.strike(lambda: stage.plane.apiserver.send(signal.SIGKILL))
+        await stage.strike(stage.kill_server)
         stage.plane.apiserver.restart()
         await stage.plane.until_ready()
         await creating
