@@ -3,6 +3,8 @@
 One integer per resource and node is the truth; counters of inter-pod rules move with it. A trial is a mark in
 the journal: `rollback(mark)` applies the inverses backwards. Never a copy of the world. Called by `pool` (events)
 and by the planner (trials); tallies follow through the log of touched nodes.
+
+Length: nodes, kinds and claims are moved by one owner, so that a rollback can undo all of it.
 """
 
 from __future__ import annotations
