@@ -89,6 +89,13 @@ def test_pods_of_other_groups_are_no_pods() -> None:
     assert key_of(other) == ("metrics.k8s.io", "Pod")
 
 
+@pytest.mark.parametrize("write", [json.dumps, yaml.safe_dump])
+def test_a_pod_written_by_hand_is_in_the_namespace_of_its_group(write: Any) -> None:
+    bare = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}}
+    found = read(write(dump(pod("p"), bare)))
+    assert [pod.metadata.namespace for _, pod in found.pods()] == ["ml", "default"]
+
+
 def test_null_counts_as_absent_in_the_quick_way_too() -> None:
     made = dump({**pod("a", nodeName=None), "status": None}, {**node(), "spec": None})
     found = read(json.dumps(made))

@@ -25,6 +25,7 @@ from gangpool.objects.faults import ObjectError
 from gangpool.objects.located import Located
 from gangpool.objects.node import Node
 from gangpool.objects.pod import Pod
+from gangpool.objects.terms import DEFAULT_NAMESPACE
 from gangpool.objects.typed import as_node, as_pod, wrong_type
 
 ITEM_MAX: Final = 16 * MIB
@@ -74,7 +75,13 @@ class PoolDump:
         return len(self._pods)
 
     def pods(self) -> Iterator[tuple[str, Pod]]:
-        """Every pod with its file, in order, decoded now; may be asked for again. Raises InputError."""
+        """Every pod with its file, in order, decoded now; may be asked for again. One that names no namespace, as a
+        person may write it, is in `default`, where its group is too. Raises InputError."""
+        for file, pod in self._decoded():
+            pod.metadata.namespace = pod.metadata.namespace or DEFAULT_NAMESPACE
+            yield file, pod
+
+    def _decoded(self) -> Iterator[tuple[str, Pod]]:
         for file, place, pod in self._pods:
             if type(pod) is msgspec.Raw:
                 try:
