@@ -92,6 +92,7 @@ def test_what_is_not_there_is_one_sentence_and_exit_code_1(desk: Desk) -> None:
         (["node"], "'node' names no object; write KIND/NAME, such as node/train-0"),
         (["train"], "'train' names no object; write KIND/NAME, such as pod/train"),
         (["pod", "a", "b"], "'pod a b' names no object; write KIND/NAME, such as pod/a"),
+        (["pod/a", "pod/b"], "'pod/a pod/b' names no object; write KIND/NAME, such as pod/train-0"),
         (["pdo/a"], "did you mean pod?"),
         (["secret/a"], "known are "),
     ],

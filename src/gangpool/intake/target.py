@@ -87,7 +87,7 @@ def _written_well(words: Sequence[str]) -> str:
     word = words[0].split("/")[0]
     kind = SHORT.get(word.lower(), word.lower())
     if kind in _KINDS or kind == GANG:
-        return f"{word}/{words[1] if len(words) > 1 else 'train-0'}"
+        return f"{word}/{words[1] if len(words) > 1 and '/' not in words[1] else 'train-0'}"
     return f"pod/{word or 'train-0'}"
 
 
