@@ -55,7 +55,7 @@ _POOL_OPTIONS = (
         type=click.Path(),
         metavar="FILE|DIR|SHAPE",
         help="A dump (`kubectl get nodes,pods -A -o json`), a folder of them, - for stdin, or a shape such as "
-        "h100:1280 or h100:64,leaf=8,spine=4,label=team:a,res=rdma/ib:8. Without it: the live cluster, read only.",
+        "h100:1280 or h100:64,leaf=8,label=team:a. Without it: the live cluster, read only.",
     ),
     click.option("--context", metavar="NAME", help="Context of the kubeconfig to use."),
     click.option("--kubeconfig", type=click.Path(), metavar="FILE", help="Path of the kubeconfig file."),
