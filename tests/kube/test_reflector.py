@@ -1,4 +1,7 @@
-"""Following one resource through everything that watches do: pages, bookmarks, gaps, cuts, silence, absence."""
+"""Following one resource through everything that watches do: pages, bookmarks, gaps, cuts, silence, absence.
+
+Length: all of it needs the same server and the same sink.
+"""
 
 from __future__ import annotations
 
