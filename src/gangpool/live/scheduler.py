@@ -119,6 +119,7 @@ class Scheduler:
         finally:
             self.waits = ()
             self.reporter.stop()
+            self.undo.stop()
 
     async def _wait(self) -> None:
         """For an event, or for the next clock."""
@@ -144,4 +145,4 @@ class Scheduler:
         self.waits = plan.waits
         self.committer.start(plan)
         self.reporter.waits(plan.waits, rests.texts(now))
-        self.undo.look(now, self.leadership.identity)
+        self.undo.look(now, time.time(), self.leadership.identity)

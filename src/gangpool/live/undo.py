@@ -2,8 +2,9 @@
 
 A gang counts as half bound when fewer than its minimum are seated and a member that waits was there before the
 youngest seat, or came soon after it: it was meant to come along, or was lost while the others were bound. One that was
-made later replaces a member of a gang that ran; such gangs are repaired, not undone. Bare pods, which nobody would make
-again, are never deleted.
+made later replaces a member of a gang that ran; such gangs are repaired, not undone. Nor is a gang that was whole for a
+while, as far as we know, and has too few now because its minimum was raised. Bare pods, which nobody would make again,
+are never deleted.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ PATIENCE_S = 6.0
 SOON_S = 20.0
 """A member made again so soon after the youngest bind was lost between plan and bind, and the gang has not run yet. The
 Job controller takes 10 s for it."""
+WHOLE_S = 30.0
+"""A gang that nobody saw half bound so long after its youngest bind was whole."""
 
 
 class Undo:
@@ -38,13 +41,26 @@ class Undo:
         self._client = client
         self._follower = follower
         self._since: dict[str, float] = {}
+        self._half: set[str] = set()
+        """Gangs that came about by half and are not whole yet."""
+        self._from: float | None = None
+        """Since when we look, in wall time; None: we do not lead."""
         self._evictions: set[asyncio.Task[None]] = set()
         self.n_undone = 0
         self.n_evicted = 0
 
-    def look(self, now: float, identity: str) -> list[str]:
-        """Gangs that are undone now, by key. `now`: monotonic."""
-        partial = {unit.key: unit for unit in self._follower.world.pool.partly_seated() if self._was_meant_whole(unit)}
+    def stop(self) -> None:
+        """We lead no more. Whoever leads next sees half-bound gangs for the first time."""
+        self._since.clear()
+        self._half.clear()
+        self._from = None
+
+    def look(self, now: float, wall: float, identity: str) -> list[str]:
+        """Gangs that are undone now, by key. `now`: monotonic; `wall`: seconds since the epoch, as bind times are."""
+        self._from = wall if self._from is None else self._from
+        units = {unit.key: unit for unit in self._follower.world.pool.partly_seated()}
+        partial = {key: unit for key, unit in units.items() if self._was_meant_whole(unit, wall)}
+        self._half = {key for key in self._half | set(partial) if key in units or self._is_on_its_way(key)}
         for key in [key for key in self._since if key not in partial and not self._is_on_its_way(key)]:
             del self._since[key]
         undone = []
@@ -60,12 +76,15 @@ class Undo:
         unit = self._follower.world.pool.units.get(key)
         return unit is not None and any(uid in self._follower.assumed for uid in unit.seated)
 
-    def _was_meant_whole(self, unit: Unit) -> bool:
-        """Some member that waits is older than the youngest bind, or came soon after it."""
+    def _was_meant_whole(self, unit: Unit, wall: float) -> bool:
+        """Some member that waits is older than the youngest bind, or came soon after it, and we don't know better."""
         if not unit.waiting or any(m.uid in self._follower.assumed for m in unit.seated.values()):
             return False
         bound = [at for m in unit.seated.values() if (at := self._bound_at(m)) is not None]
-        return bool(bound) and any(m.created <= max(bound) + SOON_S for m in unit.waiting.values())
+        if not bound or all(m.created > max(bound) + SOON_S for m in unit.waiting.values()):
+            return False
+        was_seen = self._from is not None and self._from <= max(bound) < wall - WHOLE_S
+        return unit.key in self._half or not was_seen
 
     def _bound_at(self, member: Member) -> float | None:
         pod = self._follower.pods.get(member.uid)
