@@ -12,6 +12,7 @@ from pathlib import Path
 from bench import ranges
 from bench.__main__ import as_json, judge, table
 from bench.harness import Measurement
+from bench.live.clock import Stuck
 from bench.live.workloads import NAMES, WORKLOADS, Size
 
 LIMITS = Path(__file__).with_name("ranges.toml")
@@ -31,12 +32,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     names = options.names or list(WORKLOADS)
     before = os.getloadavg()[0]
     found: list[Measurement] = []
+    failed = []
     for name in names:
         print(f"running {name}", file=sys.stderr, flush=True)
-        found += asyncio.run(WORKLOADS[name](Size(options.scale, options.rounds)))
+        try:
+            found += asyncio.run(WORKLOADS[name](Size(options.scale, options.rounds)))
+        except (AssertionError, Stuck) as error:
+            failed.append(f"{name}: {error}")
     chosen = [figure for name in names for figure in NAMES[name]]
     known = [figure for name in WORKLOADS for figure in NAMES[name]]
-    wrong = judge(found, limits, chosen, known) if options.scale == 1.0 else []
+    wrong = failed + (judge(found, limits, chosen, known) if options.scale == 1.0 else [])
     print("\n".join(table(found, limits)))
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(as_json(found, limits, wrong), encoding="utf-8")
