@@ -342,3 +342,10 @@ def test_doubts_about_the_pool_name_it(desk: Desk) -> None:
     answer = desk.ask([broken], pod("p"))
     found = [(warning["file"].rpartition("/")[2], warning["object"]) for warning in answer["warnings"]]
     assert found == [("pool.json", "Node//n1")]
+
+
+def test_what_a_given_pod_lacks_is_not_put_on_the_pool(desk: Desk) -> None:
+    lonely = pod("p", annotations={"scheduling.k8s.io/group-name": "gone"})
+    answer = desk.ask([node("n1")], lonely)
+    assert {warning["file"].rpartition("/")[2] for warning in answer["warnings"]} <= {"", "given.yaml"}
+    assert answer["warnings"]

@@ -23,6 +23,7 @@ from gangpool.intake.answer import WarningEntry
 from gangpool.intake.config import Config
 from gangpool.intake.failure import IntakeError
 from gangpool.intake.load import PoolItem
+from gangpool.intake.place import POOL
 from gangpool.intake.store import CLUSTER_WIDE, kind_of
 from gangpool.objects.pod import Pod
 from gangpool.sim.shape import BOARDS, ShapeError, is_shape, nodes, read_shape
@@ -115,8 +116,8 @@ def doubts(world: World, source: Source) -> list[WarningEntry]:
 
 
 def named(warnings: Iterable[WarningEntry], source: Source) -> tuple[WarningEntry, ...]:
-    """What no file of workloads says came from the pool."""
-    return tuple(one if one.file else replace(one, file=_name_of(source)) for one in warnings)
+    """The pool in warnings about its objects as people know it."""
+    return tuple(replace(one, file=_name_of(source)) if one.file == POOL else one for one in warnings)
 
 
 def _name_of(source: Source) -> str:

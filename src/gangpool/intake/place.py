@@ -20,6 +20,9 @@ from gangpool.intake.load import PoolItem, load
 from gangpool.intake.world import World
 from gangpool.objects.located import Located
 
+POOL = "<pool>"
+"""File of warnings about objects of the pool, whose name the caller knows."""
+
 
 def place(
     pool: Iterable[PoolItem],
@@ -32,6 +35,7 @@ def place(
     seconds of a steady clock, for `decision_ms`; without it that is 0. Raises IntakeError."""
     given = Given(workloads)
     world = load(pool, config, given.replaces)
+    files = {**dict.fromkeys((note.object for note in world.notes), POOL), **given.files}
     given.enter_context(world)
     world.settle()
     before = free_cards(world)
@@ -41,7 +45,7 @@ def place(
         planner.book(world, daemon)
     given.enter_pods(world, now)
     planner.run()
-    return _answer(world, planner, before, given.files)
+    return _answer(world, planner, before, files)
 
 
 class Planner:
