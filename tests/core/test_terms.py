@@ -63,6 +63,15 @@ def test_a_selector_that_comes_later_counts_members_that_are_there() -> None:
     assert totals(ledger) == [0]
 
 
+def test_the_selectors_that_match_labels() -> None:
+    terms = ledger_of(WORLD).terms
+    assert terms.matches_of("ml", (("app", "x"),)) == ()
+    one, two = (terms.match((selector(text), ("ml",), None)) for text in ("app=x", "app"))
+    assert terms.matches_of("ml", (("app", "x"),)) == (one, two)
+    assert terms.matches_of("ml", (("app", "y"),)) == (two,)
+    assert terms.matches_of("ml", ()) == terms.matches_of("other", (("app", "x"),)) == ()
+
+
 def test_the_same_selector_is_one_counter_and_counts_once() -> None:
     ledger = ledger_of(WORLD)
     hold(ledger, "p", "n1", labels="app=x")

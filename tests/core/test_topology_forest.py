@@ -44,6 +44,17 @@ def test_then_hypernodes_then_the_only_topology_then_presets() -> None:
     assert pool.forest.default_keys() == ()
 
 
+def test_the_tree_of_a_named_level_follows_the_nodes() -> None:
+    pool = pool_of("a/a1: n1=8", ())
+    wanted = [Level(key=ZONE)]
+    assert pool.forest.tree_for(wanted)[0].names[1] == [("a",)]
+    pool.set_node(node("n2", labels={ZONE: "b"}))
+    assert pool.forest.tree_for(wanted)[0].names[1] == [("a",), ("b",)]
+    assert pool.forest.tree_for(wanted)[0] is pool.forest.tree_for(wanted)[0]
+    pool.drop_node("n1")
+    assert pool.forest.tree_for(wanted)[0].names[1] == [("b",)]
+
+
 def test_the_preset_that_most_nodes_carry() -> None:
     pool = Pool()
     pool.set_node(node("n0", labels={"nvidia.com/gpu.clique": "c", ZONE_KEY: "z"}))

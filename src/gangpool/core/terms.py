@@ -250,11 +250,10 @@ class Terms:
 
     def _is_match(self, key: MatchKey, namespace: str, labels: dict[str, str]) -> bool:
         selector, names, by_label = key
-        if namespace not in names and not (
+        is_named = namespace in names or (
             by_label is not None and matches(by_label, self.namespaces.get(namespace, {}))
-        ):
-            return False
-        return matches(selector, labels)
+        )
+        return is_named and matches(selector, labels)
 
     def term(self, term: Term) -> tuple[Match, Column]:
         """Counter and column of an affinity term."""
