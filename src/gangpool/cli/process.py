@@ -21,14 +21,19 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def log_to_stderr() -> None:
-    """Events with keys, one line each; GANGPOOL_LOG sets the level."""
+    """Events with keys, one line each; GANGPOOL_LOG sets the level. Floods are folded, but in debug."""
     import logging
+
+    from gangpool.cli.fold import Fold
 
     name = os.environ.get("GANGPOOL_LOG", "INFO").upper()
     level = logging.getLevelNamesMapping().get(name)
     if level is None:
         raise click.UsageError(f"GANGPOOL_LOG={name} is no level; it may be debug, info, warning or error")
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    if level > logging.DEBUG:
+        for handler in logging.getLogger().handlers:
+            handler.addFilter(Fold())
 
 
 def read_address(_ctx: click.Context | None, _parameter: click.Parameter | None, text: str) -> tuple[str, int]:
