@@ -16,18 +16,18 @@ KEPT = 1000
 
 
 class Fold(logging.Filter):
-    """Lines of one kind have the same logger, level and template. Errors are all shown. Mutable."""
+    """Warnings of one kind have the same logger and template. All else is shown: errors, decisions. Mutable."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._kinds: dict[tuple[str, int, str], tuple[float, int]] = {}
+        self._kinds: dict[tuple[str, str], tuple[float, int]] = {}
         """When the period began, and how many lines it has."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Show it? The end of a shown line says what came before it unseen."""
-        if record.levelno not in (logging.WARNING, logging.INFO):
+        if record.levelno != logging.WARNING:
             return True
-        kind = (record.name, record.levelno, str(record.msg))
+        kind = (record.name, str(record.msg))
         began, n = self._kinds.get(kind, (record.created, 0))
         if record.created - began < PERIOD_S:
             self._kinds[kind] = (began, n + 1)

@@ -57,6 +57,7 @@ class Committer:
         self._queue: deque[tuple[str, list[Seat], str]] = deque()
         """Units that wait for their turn, each with the identity under which it was planned."""
         self._n_in_flight = 0
+        self._n_units = 0
         self._running: set[asyncio.Task[None]] = set()
 
     def start(self, plan: Plan) -> None:
@@ -88,6 +89,8 @@ class Committer:
     async def _unit(self, key: str, seats: Sequence[Seat], identity: str) -> None:
         """Bind the members of one unit together; what is lost waits again."""
         started = time.monotonic()
+        self._n_units += 1
+        decision = f"{identity}#{self._n_units}"
         try:
             lost = await self._bind(key, seats, identity)
         except Exception as defect:
@@ -95,14 +98,17 @@ class Committer:
             lost = [(seat, Outcome("lost", f"a defect of gangpool: {defect!r}")) for seat in seats]
         self._n_in_flight -= len(seats)
         self._begin()
-        self._meters.commit.observe(time.monotonic() - started)
+        took_s = time.monotonic() - started
+        self._meters.commit.observe(took_s)
+        n_bound = len(seats) - len(lost)
+        log.info("decision=%s unit=%s bound=%d lost=%d took_ms=%d", decision, key, n_bound, len(lost), took_s * 1000)
         n_stale = sum(outcome.kind == "stale" for _, outcome in lost)
         if n_stale:
             log.error("fenced identity=%s", identity)
             self._meters.n_fenced += n_stale
             self._leadership.lose(identity)
         self._return(lost)
-        self._rest(key, [outcome for _, outcome in lost])
+        self._rest(key, [outcome for _, outcome in lost], decision)
         gone = {seat.member.uid for seat, _ in lost}
         self._reporter.bound(key, [seat for seat in seats if seat.member.uid not in gone])
 
@@ -159,7 +165,7 @@ class Committer:
             if self._follower.assumed.get(seat.member.uid) == seat.node:
                 self._follower.unseat(seat.member.uid)
 
-    def _rest(self, key: str, outcomes: Sequence[Outcome]) -> None:
+    def _rest(self, key: str, outcomes: Sequence[Outcome], decision: str) -> None:
         """A unit rests after a loss: for a moment where a watch will tell, else longer each time."""
         if not outcomes:
             self.rests.done(key)
@@ -173,7 +179,8 @@ class Committer:
         else:
             wait_s = self.rests.refused(key, now, next(o.text for o in refused if o.kind != "stale"))
         for (status, text), n in Counter((o.status, o.text[:200]) for o in outcomes).items():
-            log.warning("bind-lost unit=%s members=%d rest_s=%.2f status=%d text=%s", key, n, wait_s, status, text)
+            told = decision, key, n, wait_s, status, text
+            log.warning("bind-lost decision=%s unit=%s members=%d rest_s=%.2f status=%d text=%s", *told)
 
 
 def template_of(pod: Pod) -> bytes:
