@@ -295,6 +295,17 @@ def test_a_domain_that_was_tried_in_vain_is_left_as_it_was(as_block: bool) -> No
     assert list(pool.faults()) == []
 
 
+@pytest.mark.parametrize("arrival", [("n1", "n2"), ("n2", "n1")])
+def test_of_values_with_equal_room_the_first_by_name_is_taken(arrival: tuple[str, str]) -> None:
+    """Members that must sit with each other by board; which node came first decides nothing."""
+    boards = {"n1": "x", "n2": "y"}
+    pool = Pool(LEVELS)
+    for name in arrival:
+        pool.set_node(node(name, 4, labels={ZONE: "a", RACK: "a1", "board": boards[name]}))
+    submit(pool, "g", 4, shape(affinity=(term("board", "app=g"),)), labels="app=g")
+    assert on(seated(pool)) == {"n1": 4}
+
+
 # ---- domains
 
 

@@ -48,6 +48,17 @@ def test_who_is_told_its_cards_is_right_and_guesses_move() -> None:
     assert pool.free_mask(0) == 0b11000000
 
 
+def test_free_cards_follow_members_that_tell_theirs() -> None:
+    pool = pool_of("a/a1: n1=8")
+    assert pool.free_mask(0) == 0xFF
+    pool.set_member(foreign("p", "n1", shape(2), cards=(2, 3)))
+    assert pool.free_mask(0) == 0b11110011
+    pool.set_member(foreign("q", "n1", shape(1), cards=(7,)))
+    assert pool.free_mask(0) == 0b01110011
+    pool.drop_member("p")
+    assert pool.free_mask(0) == 0b01111111
+
+
 @pytest.mark.parametrize("is_known", [False, True])
 def test_guesses_do_not_depend_on_who_came_first(is_known: bool) -> None:
     """1. A pod of others comes to a node where one of ours has the lowest card and port. 2. Ours ends. 3. The next of
