@@ -16,10 +16,10 @@ from gangpool.kube.candidate import Candidate
 from gangpool.kube.client import Client
 from gangpool.kube.kubeconfig import Access
 from gangpool.kube.lease import Leadership
-from gangpool.kube.term import Times
+from gangpool.kube.term import Term, Times, now
 from gangpool.kube.transport import Transport, Withheld
 from tests.kube.lease_store import LEASE, Store
-from tests.kube.standin import StandIn, in_loop, json_of, served, silence
+from tests.kube.standin import StandIn, in_loop, json_of, served, silence, status
 
 PATH = "gangpool-system/gangpool-scheduler"
 AT_ONCE_S = 3.0
@@ -104,6 +104,23 @@ async def test_loop_that_gives_no_sign_of_life_falls() -> None:
         await work
         assert b.term.before == "a/0"
         assert store.spec["holderIdentity"] == "b/1"
+
+
+@in_loop
+async def test_a_term_that_ran_out_and_is_renewed_after_all_is_led_on() -> None:
+    """1. A renewal is on its way when the time is over. 2. The loop leads no more, and waits to lead. 3. The server has
+    said yes: the same term goes on. Without word of it the Lease would be kept, and nobody would lead."""
+    async with served() as (api, client):
+        api.on("GET", LEASE, status(404, "NotFound"))
+        api.on("POST", LEASE.rpartition("/")[0], silence(api))  # the thread has no part in this
+        leadership = leader_of(client, "a", Times(60))
+        await leadership.start()
+        leadership.publish(Term("a/0", "", now() - 100.0))
+        leading = asyncio.create_task(leadership.acquire())
+        await api.until("POST", LEASE.rpartition("/")[0], 1)
+        leadership.publish(Term("a/0", "", now()))
+        assert await leading == "a/0"
+        await leadership.release()
 
 
 @in_loop

@@ -130,11 +130,9 @@ class Leadership:
         return identity == self._lost
 
     def publish(self, term: Term) -> None:
-        """What the thread knows now."""
-        is_news = term.identity != self._term.identity
+        """What the thread knows now. Told each time: a renewal that came late takes up a term that had run out."""
         self._term = term
-        if is_news:
-            self.wake()
+        self.wake()
 
     def wake(self) -> None:
         """Something has moved."""
