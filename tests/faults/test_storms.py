@@ -97,10 +97,12 @@ async def thefts(stage: Stage, count: int) -> None:
     await stage.api.create(theirs)
     await stage.api.patch(theirs, {"status": {"allocatable": has, "capacity": has}}, "/status")
     stealing = asyncio.create_task(thief(stage, stage.rng))
-    for i in range(count):
-        await stage.create(draw(stage.rng, f"x{i}", 10))
-    await stage.until_done()
-    stealing.cancel()
+    try:
+        for i in range(count):
+            await stage.create(draw(stage.rng, f"x{i}", 10))
+        await stage.until_done()
+    finally:
+        stealing.cancel()
     assert any(gang_of(pod) and node_of(pod) == "theirs" for pod in stage.history.pods.values())
 
 
