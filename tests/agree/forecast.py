@@ -15,7 +15,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from gangpool.cli.place import command
+from gangpool.cli.main import cli
 from gangpool.live.resources import RESOURCES
 from tests.cluster.client import Api
 
@@ -85,7 +85,7 @@ def forecast(world: Json, folder: Path, config: Path | None, kubeconfig: Path | 
     configured = [] if config is None else ["--config", str(config)]
     source = ["--pool", str(pool)] if kubeconfig is None else ["--kubeconfig", str(kubeconfig)]
     arguments = ["-f", str(nothing), *source, "-o", "json", *configured]
-    result = CliRunner().invoke(command, arguments, standalone_mode=False)
+    result = CliRunner().invoke(cli, ["place", *arguments], standalone_mode=False)
     if result.exception is not None:
         raise result.exception
     answer = json.loads(result.stdout)

@@ -159,12 +159,24 @@ class Api:
         made = await self.need("POST", path, {"spec": {"expirationSeconds": valid_s}})
         return str(made["status"]["token"])
 
+    async def _kinds_of(self, root: str) -> list[Object]:
+        """What a group version serves; waits a little for one whose definition was created just before."""
+        answer = await self.request("GET", root)
+        for _ in range(_NOT_YET_TRIES):
+            if answer.status != 404:
+                break
+            await asyncio.sleep(_NOT_YET_PAUSE_S)
+            answer = await self.request("GET", root)
+        if not answer.is_ok:
+            raise Refused(f"GET {root}", answer)
+        return list(answer.body["resources"])
+
     async def path(self, thing: Object, is_named: bool = True) -> str:
         """Path of an object, or of its collection, as discovery tells it."""
         version, kind, metadata = thing["apiVersion"], thing["kind"], thing["metadata"]
         root = f"/apis/{version}" if "/" in version else f"/api/{version}"
         if (version, kind) not in self._resources:
-            for known in (await self.need("GET", root))["resources"]:
+            for known in await self._kinds_of(root):
                 if "/" not in known["name"]:
                     self._resources[version, known["kind"]] = known["name"], known["namespaced"]
         if (version, kind) not in self._resources:

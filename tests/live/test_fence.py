@@ -160,6 +160,20 @@ async def test_new_leader_waits_also_after_a_lease_that_was_given_back() -> None
 
 
 @in_loop
+async def test_fence_that_the_server_sees_late_is_seen_in_the_end() -> None:
+    """It is installed just before the first leader, which finds both let through and goes on without it."""
+    async with scripted() as (server, fence):
+        server.install()
+        await fence.settled("a/1", "")
+        assert fence.is_present is False
+        async with followed(fence):
+            await server.api.until("POST", BIND, server.api.count("POST", BIND) + 2)
+            assert fence.is_present is False
+            server.holder = "a/1"
+            await until(lambda: fence.is_present is True)
+
+
+@in_loop
 async def test_new_leader_does_not_wait_for_a_fence_that_is_not_there() -> None:
     async with scripted() as (_, fence):
         await fence.settled("b/2", "a/1")

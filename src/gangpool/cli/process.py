@@ -30,10 +30,10 @@ def log_to_stderr() -> None:
     level = logging.getLevelNamesMapping().get(name)
     if level is None:
         raise click.UsageError(f"GANGPOOL_LOG={name} is no level; it may be debug, info, warning or error")
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    handler = logging.StreamHandler()
     if level > logging.DEBUG:
-        for handler in logging.getLogger().handlers:
-            handler.addFilter(Fold())
+        handler.addFilter(Fold())
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s", handlers=[handler])
 
 
 def read_address(_ctx: click.Context | None, _parameter: click.Parameter | None, text: str) -> tuple[str, int]:

@@ -55,9 +55,14 @@ class Fence:
                 self.is_outdated = any(version and not is_ours for version, is_ours in found)
                 await self._look(found)
                 before = found if self.is_present is not None else None
-            elif self.is_present is None:
+            elif self.is_present is None or self._is_late(found):
                 await self._look(found)
-            await asyncio.sleep(self._look_s if before is not None else min(self._look_s, AGAIN_S))
+            is_settled = before is not None and not self._is_late(found)
+            await asyncio.sleep(self._look_s if is_settled else min(self._look_s, AGAIN_S))
+
+    def _is_late(self, found: list[tuple[str, bool]] | None) -> bool:
+        """It is installed and does not refuse yet: the server takes a moment to see a new policy."""
+        return self.is_present is False and is_whole(found)
 
     async def _installed(self) -> list[tuple[str, bool]] | None:
         """Version ("": absent) of policy and binding, and whether each says what ours says; None: not known."""
@@ -79,8 +84,7 @@ class Fence:
     async def _look(self, found: list[tuple[str, bool]] | None) -> None:
         """A fence that is installed and lets through says nothing: it stands open until there is a Lease."""
         status = await self._binder.probe(NOBODY)
-        is_installed = found is not None and all(version for version, _ in found)
-        if status == 422 or (status == 404 and not is_installed):
+        if status == 422 or (status == 404 and not is_whole(found)):
             self._found(status == 422)
 
     def _found(self, is_present: bool) -> None:
@@ -122,3 +126,8 @@ def says(found: Any, wanted: Any) -> bool:
     if isinstance(wanted, list):
         return isinstance(found, list) and len(found) == len(wanted) and all(map(says, found, wanted))
     return bool(found == wanted)
+
+
+def is_whole(found: list[tuple[str, bool]] | None) -> bool:
+    """Both objects of the fence are there."""
+    return found is not None and all(version for version, _ in found)
