@@ -6,6 +6,7 @@ For tests that judge from outside: who leads, what each replica wrote and when, 
 from __future__ import annotations
 
 import asyncio
+import http.client
 import os
 import signal
 import subprocess
@@ -16,7 +17,6 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
 from gangpool.manifests import crds, fence, rbac
@@ -47,8 +47,16 @@ class Replica:
 
     async def get(self, path: str) -> tuple[int, str]:
         """Status and text of its --listen address."""
-        async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{self.port}{path}") as answer:
-            return answer.status, await answer.text()
+        return await asyncio.to_thread(self._get, path)
+
+    def _get(self, path: str) -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
 
     async def metrics(self) -> dict[str, float]:
         """Values of the series without labels."""
