@@ -218,8 +218,9 @@ class Pool:
         """What running members hold and nobody told, guessed anew by what is known now, where anything has changed:
         whoever came or went first, a dump of this moment gives the same. O(members of those nodes). Called before
         anybody looks at claims."""
-        while self._unsure:
-            self._guess(next(iter(self._unsure)))
+        unsure, self._unsure = self._unsure, set()  # a set that was large once is slow to look at
+        for i in unsure:
+            self._guess(i)
 
     def _guess(self, i: int) -> None:
         self._unsure.discard(i)
