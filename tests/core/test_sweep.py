@@ -119,3 +119,14 @@ def test_a_filter_made_anew_is_not_taken_for_the_old_one() -> None:
     pool.ledger.sweep()
     pool.set_node(node("n1", 8, labels={"board": "h100"}))
     assert [seat.node for seat in plan(pool).seats] == ["n1"]
+
+
+def test_what_waits_is_not_forgotten_and_made_again_by_each_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many kinds wait, more than a sweep is due for: swept once, then left until as much again has come."""
+    monkeypatch.setattr(ledger_module, "SWEEP_BYTES", 10 * ledger_module.KIND_BYTES)
+    pool = pool_of("a/a1: n1=8")
+    for number in range(30):
+        pool.set_member(member(f"p{number}", shape(9, cpu=number + 1)))
+    made = [pool.ledger._n_kinds for _ in range(6) if not plan(pool).seats]
+    assert made[-1] == made[-4]
+    assert made[-1] <= 2 * 30

@@ -71,7 +71,7 @@ class Ledger:
         self._n_kinds = 0
         """Kinds made so far: their numbers are never used again."""
         self._left = 0
-        """Weight of what the last sweep left, in bytes."""
+        """Weight of what was there at the first look after the last sweep, in bytes; 0: nobody has looked."""
         self.version = 0
         """Moves with every change of nodes, claims or rules that outlasts a trial."""
         self.grow_version = 0
@@ -223,8 +223,10 @@ class Ledger:
     def sweep(self, *, if_due: bool = False) -> None:
         """Forget kinds, selectors, filters and tags that no claim needs: every job may bring its own, and a process
         that lives must not keep them. Those of waiting members come again when they are planned. O(claims + kinds)."""
-        if if_due and self.weight < max(SWEEP_BYTES, 2 * self._left):
-            return
+        if if_due:
+            self._left = self._left or self.weight  # the first look after a sweep: what waits has come again
+            if self.weight < max(SWEEP_BYTES, 2 * self._left):
+                return
         assert not self.journal
         kinds = {claim.kind for claim in self.claims.values()}
         read = {match for kind in kinds for match in kind.reads()}
@@ -238,7 +240,7 @@ class Ledger:
         self._kind_at.clear()
         self._shapes = {kind.shape: kind.shape for kind in kinds}
         self.columns.sweep()
-        self._left = self.weight
+        self._left = 0
 
     def set_namespace(self, name: str, labels: dict[str, str] | None) -> None:
         """Labels of a namespace: selectors that ask for them count anew. O(claims) when something changes."""
